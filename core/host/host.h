@@ -8,6 +8,7 @@
 #include "core/engine/engine.h"
 #include "core/host/election.h"
 #include "core/host/live.h"
+#include "core/host/rights.h"
 
 struct host;
 
@@ -57,6 +58,7 @@ struct cluster_reading {
 struct host_snapshot {
     struct stats stats;               // owned
     struct cluster_reading *readings; // of the clusters of `stats`, owned
+    struct rights_features features;  // of the configuration in use
     struct histogram steps;           // of the engine, first bound TURN_STEP_NS
     char *waits_for;                  // owned; not running: why the engine has not started; NULL: not known yet
     const char **names;               // of stats.clusters, which own them; [0] "management"

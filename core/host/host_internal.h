@@ -6,6 +6,7 @@
 #define WHARF_HOST_HOST_INTERNAL_H
 
 #include "core/engine/settings.h"
+#include "core/host/rights.h"
 #include "core/host/elections.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
@@ -80,6 +81,7 @@ struct host {
     bool is_wanted;                          // it has not been taken yet
     struct engine_settings settings;         // under the mutex, like `is_set` and
     struct wire_settings next_wire_settings; // without kinds
+    struct rights_features features;
     struct placement_settings *placement;    // of settings
     struct namespace_watch *namespace_watch;
     struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL

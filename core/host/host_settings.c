@@ -49,6 +49,7 @@ void settings_init(struct host *host) {
     host->wire_settings = host->next_wire_settings = wire_settings_of(host->config);
     host->wire_settings.link.kinds = host->first->kinds;
     host->wire_settings.link.n_kinds = host->first->n_kinds;
+    host->features = rights_features_of(host->config);
     host->all_configured = true;
     host->configure_at_ns = CLOCK_NEVER;
 }
@@ -91,6 +92,7 @@ void host_configure(struct host *host, const struct config *config) {
                                               .burst = config->burst};
     host->settings.namespaces = namespaces;
     host->next_wire_settings = wire_settings_of(config);
+    host->features = rights_features_of(config);
     host->is_set = true;
     pthread_mutex_unlock(&host->wanted_mutex);
     exec_policy_free(former);

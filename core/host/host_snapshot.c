@@ -119,6 +119,9 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
         out->waits_for = startup_problem(host->startup);
     else
         out->origin = startup_origin(host->startup);
+    pthread_mutex_lock(&host->wanted_mutex);
+    out->features = host->features;
+    pthread_mutex_unlock(&host->wanted_mutex);
     out->stalled_ns = host_stalled_ns(host);
     elections_read(host->elections, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;

@@ -19,6 +19,29 @@ static const struct right leases = {.scope = RIGHT_OWN,
                                     .group = "coordination.k8s.io",
                                     .verbs = "get, create, patch"};
 
+static const char *const scope_names[] = {
+    [RIGHT_CLUSTER] = "cluster", [RIGHT_WORK] = "work", [RIGHT_OWN] = "own", [RIGHT_SEAL] = "seal"};
+
+const char *right_scope_name(enum right_scope scope) {
+    return scope_names[scope];
+}
+
+bool right_scope_read(const char *name, enum right_scope *out) {
+    for (size_t i = 0; i < sizeof scope_names / sizeof *scope_names; i++)
+        if (strcmp(name, scope_names[i]) == 0) {
+            *out = (enum right_scope)i;
+            return true;
+        }
+    return false;
+}
+
+struct rights_features rights_features_of(const struct config *config) {
+    return (struct rights_features){.pod_events = config->pod_events != POD_EVENTS_NONE,
+                                    .capacity = config_wants_any_capacity(config),
+                                    .create_namespaces = config->create_namespaces,
+                                    .fencing = config->fencing.enabled};
+}
+
 void rights_free(struct rights *rights) {
     for (size_t i = 0; i < rights->count; i++)
         free(rights->list[i].resources);
@@ -191,6 +214,14 @@ static struct error *finish(struct rights_table *table) {
     return error_no_memory();
 }
 
+struct error *rights_copy(const struct rights *from, struct rights *to) {
+    *to = (struct rights){0};
+    struct rights_table table = {.rights = to};
+    for (size_t i = 0; i < from->count; i++)
+        rights_add(&table, &from->list[i], from->list[i].resources);
+    return finish(&table);
+}
+
 struct error *rights_management(const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
     struct rights_table table = {.rights = out, .wanted = wanted};
@@ -245,12 +276,12 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                                .group = "",
                                .verbs = "list, watch"},
                "namespaces, resourcequotas");
-    if (wanted->create_namespaces)
+    if (wanted->features.create_namespaces)
         rights_add(&table,
                    &(struct right){
                        .scope = RIGHT_CLUSTER, .comment = "createNamespaces: true.", .group = "", .verbs = "create"},
                    "namespaces");
-    if (wanted->pod_events)
+    if (wanted->features.pod_events)
         rights_add(
             &table,
             &(struct right){.scope = RIGHT_CLUSTER,
@@ -258,16 +289,16 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                             .group = "",
                             .verbs = "list, watch"},
             "events");
-    if (wanted->capacity)
+    if (wanted->features.capacity)
         rights_add(&table,
                    &(struct right){.scope = RIGHT_CLUSTER,
                                    .comment = "What is left of the nodes (placement.capacity).",
                                    .group = "",
                                    .verbs = "list, watch"},
                    "nodes, pods");
-    if (wanted->pod_events && !wanted->logs)
+    if (wanted->features.pod_events && !wanted->logs)
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
-    if (wanted->logs || wanted->pod_events)
+    if (wanted->logs || wanted->features.pod_events)
         rights_add_owners(&table, wanted->logs ? "get, list" : "get");
     if (wanted->logs) {
         rights_add(&table,
@@ -281,7 +312,7 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
     }
-    if (wanted->fencing)
+    if (wanted->features.fencing)
         rights_add(&table, &leases, "leases");
     rights_add(&table,
                &(struct right){.scope = RIGHT_OWN,

@@ -6,6 +6,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/base/error.h"
+#include "core/config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,18 @@ struct right {
     const char *name;    // of the only object; NULL: all
 };
 
+const char *right_scope_name(enum right_scope scope); // "cluster"
+bool right_scope_read(const char *name, enum right_scope *out);
+
+// Of the configuration: what takes rights in workers beyond those of the kinds.
+struct rights_features {
+    bool pod_events;        // Events of pods are reported
+    bool capacity;          // what nodes have left is looked at
+    bool create_namespaces; // missing ones are made
+    bool fencing;           // the Leases of the guard
+};
+struct rights_features rights_features_of(const struct config *config);
+
 struct rights_wanted {
     const struct kind *const *kinds;
     size_t n_kinds;
@@ -40,10 +53,7 @@ struct rights_wanted {
     bool namespace_labels;  // management: a rule of placement selects by them
     bool callers;           // management: callers of the API are authenticated and authorized
     bool logs;              // worker: wharf logs and wharf exec
-    bool pod_events;        // worker: Events of pods are reported
-    bool capacity;          // worker: what its nodes have left is looked at
-    bool create_namespaces; // worker
-    bool fencing;           // worker: the Leases of the guard
+    struct rights_features features; // worker
     const char *seal_name;  // of the Secret
     const char *account;    // the host's ServiceAccount
 };
@@ -60,6 +70,7 @@ struct error *rights_guard(const struct rights_wanted *wanted, struct rights *ou
 // Of people who may look: /wharf, the kinds, and logs of pods.
 struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out);
 
+struct error *rights_copy(const struct rights *from, struct rights *to); // what they point to is shared
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine
 
 #endif

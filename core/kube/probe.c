@@ -148,7 +148,7 @@ static void read_end(struct probe *probe) {
     probe->heard = true;
     probe->failed = false;
     if (probe->answer.reason == REASON_UNAUTHORIZED && !probe->refreshed &&
-        probe->transport->ops->refresh(probe->transport)) {
+        probe->transport->ops->refresh(probe->transport) && !probe->rejected) {
         probe->refreshed = true;
         probe->asked_ns = probe->now_ns - PROBE_AGAIN_NS;
         probe->wanted = true;

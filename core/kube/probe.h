@@ -24,7 +24,7 @@
 // which is restarted, and the next one reaches another.
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
-#define PROBE_REJECTED_NS (3 * CLOCK_SECOND) // between two while the credentials are rejected
+#define PROBE_REJECTED_NS (5 * CLOCK_SECOND) // between two while the credentials are rejected
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {

@@ -13,7 +13,7 @@
 #define UNHEARD_FIRST_NS (1 * CLOCK_SECOND)
 #define UNHEARD_MAX_NS (15 * CLOCK_SECOND)
 #define UNHEARD_JITTER 8 // up to an eighth
-#define REFUSED_MAX_NS (4 * CLOCK_SECOND) // after a 401 or 403: it is noticed soon that rights were granted
+#define DENIED_MAX_NS (6 * CLOCK_SECOND) // after a 403: a grant is noticed soon. After a 401 the probe notices
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
 #define BOOKMARK_NS (60 * CLOCK_SECOND)
@@ -152,8 +152,8 @@ static bool is_unheard(const struct reflector *reflector) {
 static int64_t next_backoff(struct reflector *reflector) {
     bool unheard = is_unheard(reflector);
     int64_t first_ns = unheard ? UNHEARD_FIRST_NS : BACKOFF_FIRST_NS;
-    bool refused = reason_is_refusal(reflector->ending.reason);
-    int64_t max_ns = unheard ? UNHEARD_MAX_NS : refused ? REFUSED_MAX_NS : BACKOFF_MAX_NS;
+    bool denied = reflector->ending.reason == REASON_FORBIDDEN;
+    int64_t max_ns = unheard ? UNHEARD_MAX_NS : denied ? DENIED_MAX_NS : BACKOFF_MAX_NS;
     bool quiet = reflector->now_ns - reflector->backed_off_ns > BACKOFF_RESET_NS;
     if (reflector->backoff_ns == 0 || quiet)
         reflector->backoff_ns = first_ns;

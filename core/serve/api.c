@@ -107,7 +107,7 @@ static const struct {
     void (*answer)(struct api_call *call);
 } paths[] = {
     {"status", api_status},       {"workers", api_workers},    {"adapters", api_adapters},
-    {"workloads", api_workloads}, {"workloads/", api_explain},
+    {"workloads", api_workloads}, {"workloads/", api_explain}, {"rights", api_rights},
 };
 
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {

@@ -30,6 +30,7 @@ void api_adapters(struct api_call *call);
 void api_workers(struct api_call *call);
 void api_workloads(struct api_call *call);
 void api_explain(struct api_call *call);
+void api_rights(struct api_call *call);
 
 const char *api_phase_name(size_t phase);
 

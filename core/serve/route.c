@@ -19,6 +19,7 @@ static const struct route api[] = {
     {.path = "/api/v1/status", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/workers", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/adapters", .access = ACCESS_WHARF, .serve = serve_api},
+    {.path = "/api/v1/rights", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/watch", .access = ACCESS_WHARF, .kind = CONNECTION_WATCH, .serve = serve_watch},
     {.path = "/api/v1/workloads", .access = ACCESS_WORKLOADS, .serve = serve_api},
     {.path = "/api/v1/workloads/", .segments = 3, .access = ACCESS_EXPLAIN, .serve = serve_api},

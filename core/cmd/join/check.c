@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define AUTHORIZER_NS (5 * CLOCK_SECOND) // until what was granted must be in effect
+#define VERSIONS_MAX 16
 #define AGAIN_NS (50 * CLOCK_MS)
 
 static struct error *denied(const struct access_review *question) {
@@ -106,17 +107,33 @@ static struct error *check_scope(const struct join *join, struct checking *check
 }
 
 // A kind that the worker lacks is no error: others may have it.
-static struct error *tell_kind(struct cluster *cluster, const struct kind *kind) {
+static struct error *tell_kind(struct cluster *cluster, const char *group, const char *plural,
+                               const char *const *versions) {
     struct error *error = NULL;
     bool served = false;
-    for (size_t i = 0; !error && !served && kind->abi.versions[i]; i++) {
-        AUTO_TEXT path = api_resources_path(kind->abi.group, kind->abi.versions[i]);
+    for (size_t i = 0; !error && !served && versions[i]; i++) {
+        AUTO_TEXT path = api_resources_path(group, versions[i]);
         AUTO_JSON list = NULL;
         error = path ? cluster_get(cluster, path, &list) : error_no_memory();
-        served = list && api_resources_find(list, kind->abi.plural);
+        served = list && api_resources_find(list, plural);
     }
     if (!error && !served)
-        printf("%s: does not serve %s: none of them will be placed there\n", cluster->role, kind->plural_group);
+        printf("%s: does not serve %s%s%s: none of them will be placed there\n", cluster->role, plural,
+               *group ? "." : "", group);
+    return error;
+}
+
+// Those of the host, which may not be enabled here.
+static struct error *tell_kinds_of_host(struct cluster *cluster, const struct json *kinds) {
+    struct error *error = NULL;
+    for (const struct json *kind = json_first(kinds); !error && kind; kind = json_next(kind)) {
+        const char *versions[VERSIONS_MAX + 1] = {NULL};
+        const struct json *version = json_first(json_get(kind, "versions"));
+        for (size_t i = 0; version && i < VERSIONS_MAX; version = json_next(version))
+            versions[i++] = json_string_or(version, "");
+        error = tell_kind(cluster, json_string_or(json_get(kind, "group"), ""),
+                          json_string_or(json_get(kind, "resource"), ""), versions);
+    }
     return error;
 }
 
@@ -145,8 +162,13 @@ struct error *join_check_rights(struct join *join) {
         error = rbac_rights(&join->rights, &join->enabled, &rights);
     for (size_t i = 0; !error && i < rights.count; i++)
         error = error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role);
-    for (size_t i = 0; !error && i < join->enabled.adapters->n_kinds; i++)
-        error = tell_kind(&cluster, join->enabled.adapters->kinds[i]);
+    bool asked = join->rights.given;
+    if (!error && asked)
+        error = tell_kinds_of_host(&cluster, json_get(join->needed.document, "kinds"));
+    for (size_t i = 0; !error && !asked && i < join->enabled.adapters->n_kinds; i++) {
+        const wharf_kind *kind = &join->enabled.adapters->kinds[i]->abi;
+        error = tell_kind(&cluster, kind->group, kind->plural, kind->versions);
+    }
     if (!error)
         printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);
     return error;

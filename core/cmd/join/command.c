@@ -28,6 +28,7 @@ enum {
     ENABLED,
     NAMESPACED,
     WITHOUT_LOGS,
+    REDUCE_RIGHTS,
     SERVER,
     TOKEN_DURATION,
     PRINT_ONLY,
@@ -54,6 +55,8 @@ static const struct flag flags[] = {
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces of the worker"},
     [WITHOUT_LOGS] = {.name = "without-logs", .help = "leave out what wharf logs and wharf exec need"},
+    [REDUCE_RIGHTS] = {.name = "reduce-rights",
+                       .help = "take away rights that the host had in the worker and needs no longer"},
     [SERVER] = {.name = "server",
                 .argument = "URL",
                 .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
@@ -73,6 +76,8 @@ static void join_clear(struct join *join) {
     cluster_close(&join->management);
     enabled_free(&join->enabled);
     rbac_options_clear(&join->rights);
+    join_needed_clear(&join->needed);
+    join_needed_clear(&join->needed_with_logs);
     free(join->name);
     free(join->kept_labels);
     free(join->token);
@@ -217,14 +222,16 @@ static struct error *write_secret(struct join *join) {
     return error ? error : cancel_drain(join);
 }
 
-static struct error *join_worker(struct join *join, bool dry_run) {
+static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
     struct error *error = join_check_identity(join);
     if (error)
         return error;
     warn_of_loopback(join);
     if (dry_run)
         return print_dry_run(join);
-    error = join_grant(join);
+    error = join_check_lost(join, reduce);
+    if (!error)
+        error = join_grant(join);
     if (!error)
         error = join_request_token(join);
     if (!error)
@@ -244,17 +251,17 @@ static int run(const struct arguments *arguments) {
         return code;
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
     struct error *error = read_options(values, &join);
-    if (!error && join.enabled.assumed)
-        fprintf(stderr, "adapters: job (no configuration is here; --adapters-enabled or --config names others)\n");
     if (!error)
         error = open_clusters(values, &join);
-    if (!error)
-        error = join_worker(&join, values[PRINT_ONLY]);
     const struct join_host host = {.kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG]
                                                                                : values[KUBECONFIG],
                                    .context = values[MANAGEMENT_CONTEXT],
                                    .namespace_ = join.namespace_,
                                    .enabled = &join.enabled};
+    if (!error && join.enabled.assumed)
+        join_ask_needed(&join, &host);
+    if (!error)
+        error = join_worker(&join, values[PRINT_ONLY], values[REDUCE_RIGHTS]);
     if (!error && !values[PRINT_ONLY])
         error = join_await_ready(&join, &host);
     fflush(stdout);
@@ -271,5 +278,6 @@ const struct subcommand subcommand_join = {
         "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with a kubeconfig for it "
         "in\n"
         "the management cluster, with your own rights on both. The host takes it up at once, and renews the token.\n"
-        "It can be repeated: to renew a token, to change labels, or after the enabled adapters changed.\n",
+        "It can be repeated: to renew a token, to change labels, or after the enabled adapters changed. Without\n"
+        "--config and --adapters-enabled the running host is asked what it needs.\n",
 };

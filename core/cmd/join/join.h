@@ -19,6 +19,12 @@
 #define JOIN_ACCOUNT "wharf.dev/token-service-account"
 #define JOIN_KUBECONFIG_MAX ((size_t)1 << 20)
 
+// As the running host says, where no configuration is here.
+struct join_needed {
+    struct json *document; // of its API; NULL: it was not asked
+    struct rights rights;  // point into it
+};
+
 struct join {
     char *name;             // of the worker
     const char *namespace_; // of the host, in both clusters
@@ -29,6 +35,7 @@ struct join {
     int64_t timeout_ns;
     struct enabled enabled;
     struct rbac_options rights; // in the worker
+    struct join_needed needed, needed_with_logs;
     struct cluster worker, management;
     char *token; // of the host, in the worker
 };
@@ -83,6 +90,14 @@ struct error *join_count_left(struct cluster *worker, const struct enabled *enab
 
 // withdraw.c
 struct error *join_withdraw(struct cluster *worker, const struct rbac_options *rights);
+
+// needed.c
+struct join_host;
+// Asks the running host for the rights that it needs, and uses them; says so where none answers.
+void join_ask_needed(struct join *join, const struct join_host *options);
+void join_needed_clear(struct join_needed *needed);
+// Refuses to take rights away from the host's ClusterRole in the worker, unless that is agreed or asked for by flags.
+struct error *join_check_lost(struct join *join, bool agreed);
 
 // ready.c
 // The way to the running host: the address in its configuration, WHARF_SERVER, or the management cluster.

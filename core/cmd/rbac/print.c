@@ -33,6 +33,8 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
 
 struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out) {
     const struct config *config = enabled->config;
+    if (options->given)
+        return rights_copy(options->given, out);
     enum seal_source source = seal_source_of(config);
     struct rights_wanted wanted = {
         .kinds = (const struct kind *const *)enabled->adapters->kinds,
@@ -45,10 +47,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
         .namespace_labels = config_needs_namespaces(config),
         .callers = !enabled->from_file || config->serve_address,
         .logs = options->with_logs,
-        .pod_events = config->pod_events != POD_EVENTS_NONE,
-        .capacity = config_wants_any_capacity(config),
-        .create_namespaces = config->create_namespaces,
-        .fencing = config->fencing.enabled,
+        .features = rights_features_of(config),
     };
     if (options->guard)
         return rights_guard(&wanted, out);

@@ -20,6 +20,7 @@ struct rbac_options {
     // Writes are limited to these; reads are not, as the host watches a kind in all namespaces. None: no limit.
     char *namespaces[RBAC_NAMESPACES_MAX];
     size_t n_namespaces;
+    const struct rights *given; // of a worker, instead of those that the configuration takes; not owned; or NULL
 };
 
 // "a,b" into options->namespaces; free with rbac_options_clear.

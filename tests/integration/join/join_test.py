@@ -35,6 +35,7 @@ worker w1 joined
 
 class Case(unittest.TestCase):
     maxDiff = None
+    named = ("--adapters-enabled", "job")
 
     def setUp(self):
         self.management, self.worker = played.Cluster("management"), played.Cluster("w1")
@@ -56,10 +57,13 @@ class Case(unittest.TestCase):
                        "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}}
                                     for name in clusters]}, file)
 
-    def wharf(self, command, *arguments, code=0):
-        done = subprocess.run([os.path.join(BUILD, "wharf"), command, "--adapters", os.path.join(BUILD, "adapters"),
-                               "--adapters-enabled", "job", *arguments], stdin=subprocess.DEVNULL, env=self.environment,
+    def run_wharf(self, command, *arguments):
+        return subprocess.run([os.path.join(BUILD, "wharf"), command, "--adapters", os.path.join(BUILD, "adapters"),
+                               *arguments], stdin=subprocess.DEVNULL, env=self.environment,
                               capture_output=True, text=True, timeout=60, check=False)
+
+    def wharf(self, command, *arguments, code=0):
+        done = self.run_wharf(command, *self.named, *arguments)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code == 0 else done.stderr
 
@@ -107,6 +111,64 @@ class Join(Case):
         self.secret()["metadata"]["annotations"]["wharf.dev/drain"] = "move"
         self.join()
         self.assertNotIn("wharf.dev/drain", self.secret()["metadata"]["annotations"])
+
+    def rules(self):
+        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"]
+        return {(group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
+                for resource in rule["resources"] for verb in rule["verbs"]}
+
+    def join_without_names(self, *arguments, code=0):
+        self.named = ()
+        return self.join(*arguments, code=code)
+
+    def test_without_a_configuration_the_running_host_is_asked_what_it_needs(self):
+        self.use_host({"state": "Ready"})
+        self.host.rights = ([
+            {"scope": "cluster", "group": "jobset.x-k8s.io", "resources": ["jobsets"], "verbs": ["get", "list", "watch"],
+             "name": None},
+            {"scope": "work", "group": "jobset.x-k8s.io", "resources": ["jobsets"], "verbs": ["create"], "name": None},
+            {"scope": "cluster", "group": "", "resources": ["nodes", "pods"], "verbs": ["list", "watch"], "name": None}],
+            [{"group": "jobset.x-k8s.io", "resource": "jobsets", "versions": []}])
+        told = self.join_without_names("--account", "other")
+        self.assertEqual(self.host.asked, [{"account": "other", "logs": "true"}])
+        self.assertIn("worker: does not serve jobsets.jobset.x-k8s.io", told)
+        role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/other-worker"]
+        self.assertEqual([rule["resources"] for rule in role["rules"]], [["jobsets"], ["jobsets"], ["nodes", "pods"]])
+
+    def test_a_host_that_asks_for_what_none_needs_gets_nothing(self):
+        self.use_host({"state": "Ready"})
+        for group, resource in (("", "secrets"), ("", "serviceaccounts/token"), ("*", "*"), ("batch", "jobs]\n- x"),
+                                ("rbac.authorization.k8s.io", "clusterroles")):
+            self.host.rights = ([{"scope": "cluster", "group": group, "resources": [resource], "verbs": ["get"],
+                                  "name": None}], [])
+            self.join_without_names()
+            self.assertNotIn((group, resource, "get"), self.rules())
+            self.assertIn(("batch", "jobs", "create"), self.rules())   # as where no host answers
+
+    def test_where_no_host_answers_it_says_so_and_names_config(self):
+        self.environment["WHARF_SERVER"] = "http://127.0.0.1:1"
+        done = self.run_wharf("join", "--context", "w1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("adapters: job, as no configuration is here and no host answers (", done.stderr)
+        self.assertIn("--config or --adapters-enabled names others", done.stderr)
+
+    def test_rights_that_the_host_had_are_not_taken_away_in_silence(self):
+        self.join()
+        path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/wharf-worker"
+        self.worker.objects[path]["rules"] += [
+            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
+            {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": ["create"]}]
+        before = json.dumps(self.worker.objects)
+        self.assertEqual(self.join(code=1),
+                         "error: worker: ClusterRole wharf-worker would lose list, watch of nodes; watch of pods; create of "
+                         "jobsets.jobset.x-k8s.io: give the host's configuration with --config, or --reduce-rights if the "
+                         "host no longer needs them\n")
+        self.assertEqual(json.dumps(self.worker.objects), before)
+        told = self.join("--reduce-rights")
+        self.assertIn("worker: ClusterRole wharf-worker loses list, watch of nodes; watch of pods; create of jobsets", told)
+        self.assertNotIn(("", "nodes", "list"), self.rules())
+        self.join("--without-logs", "--namespaced", "a")   # asks for less itself
+        self.assertNotIn(("", "pods/log", "get"), self.rules())
 
     def test_dry_run_prints_both_sides_without_a_token_and_writes_nothing(self):
         out = self.join("--dry-run", "--labels", "region=eu")

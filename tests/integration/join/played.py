@@ -132,13 +132,18 @@ class Cluster(Server):
 
 
 class Host(Server):
-    """The host's API: /api/v1/workers."""
+    """The host's API: /api/v1/workers and /api/v1/rights."""
 
     def __init__(self):
         super().__init__()
         self.states = []   # of worker w1, one for each request; the last one stays
+        self.rights = None   # (items, kinds), also of `asked`, the queries
+        self.asked = []
 
     def answer(self, method, path, query, body):
+        if path == "/api/v1/rights" and self.rights:
+            self.asked.append(query)
+            return 200, {"items": self.rights[0], "kinds": self.rights[1]}
         if path != "/api/v1/workers":
             return status(404, "NotFound", path)
         state = self.states.pop(0) if len(self.states) > 1 else (self.states or [None])[0]

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host needs in the worker: as the running host says where no configuration is here, and never less than what
+// it had there unless that is asked for.
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/join/join.h"
+#include "core/cmd/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUERY_MAX 1024
+#define LOST_MAX 4096
+
+void join_needed_clear(struct join_needed *needed) {
+    rights_free(&needed->rights);
+    json_free(needed->document);
+    *needed = (struct join_needed){.document = NULL};
+}
+
+// It becomes a word of a role.
+static bool is_plain(const char *text) {
+    return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-/") == strlen(text);
+}
+
+// Joins the texts of an array into one that lives as long as the document; NULL: no memory, or not plain.
+static const char *words(struct json *item, const char *key) {
+    AUTO_BUFFER(text, RBAC_TEXT_MAX);
+    for (const struct json *w = json_first(json_get(item, key)); w; w = json_next(w)) {
+        if (!is_plain(json_string_or(w, "*")))
+            return NULL;
+        buffer_printf(&text, "%s%s", text.len > 0 ? ", " : "", json_string(w));
+    }
+    if (text.len == 0 || text.failed || !json_set(item, key, json_new_string(text.data)))
+        return NULL;
+    return json_string(json_get(item, key));
+}
+
+// With which the host could give itself any right. Its own token is all that it needs of them.
+static bool is_dangerous(const struct right *right, const char *account) {
+    static const char *const groups[] = {"rbac.authorization.k8s.io", "certificates.k8s.io", "apiextensions.k8s.io",
+                                         "admissionregistration.k8s.io"};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(right->group, groups[i]) == 0)
+            return true;
+    bool own_token = strcmp(right->resources, "serviceaccounts/token") == 0 && text_equal(right->name, account);
+    return *right->group == '\0' && !own_token &&
+           (strstr(right->resources, "secrets") || strstr(right->resources, "serviceaccounts"));
+}
+
+static struct error *read_right(struct json *item, const char *account, struct rights *rights) {
+    const char *resources = words(item, "resources"), *verbs = words(item, "verbs");
+    struct right right = {.group = json_string_or(json_get(item, "group"), ""),
+                          .verbs = verbs,
+                          .name = json_string(json_get(item, "name"))};
+    bool plain = resources && verbs && is_plain(right.group) && (!right.name || is_plain(right.name)) &&
+                 right_scope_read(json_string_or(json_get(item, "scope"), ""), &right.scope);
+    right.resources = plain ? strdup(resources) : NULL;
+    if (plain && right.resources && !is_dangerous(&right, account)) {
+        struct right *place = array_next(&rights->list, rights->count, sizeof right);
+        if (place) {
+            *place = right;
+            rights->count++;
+            return NULL;
+        }
+    }
+    free(right.resources);
+    return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
+                     verbs ? verbs : "?", resources ? resources : "?");
+}
+
+// `logs`: also those of wharf logs and wharf exec.
+static struct error *ask_host(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
+    AUTO_BUFFER(path, QUERY_MAX);
+    buffer_text(&path, "/api/v1/rights");
+    remote_parameter(&path, "account", join->rights.account);
+    remote_parameter(&path, "logs", logs ? "true" : "false");
+    struct error *error = path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document);
+    for (struct json *i = json_first(json_get(needed->document, "items")); !error && i; i = json_next(i))
+        error = read_right(i, join->rights.account, &needed->rights);
+    if (!error && needed->rights.count == 0)
+        error = error_new(ERROR_INVALID, "its /api/v1/rights is empty");
+    return error;
+}
+
+void join_ask_needed(struct join *join, const struct join_host *options) {
+    struct remote *host = NULL;
+    struct error *error = join_open_host(options, &host);
+    if (!error)
+        error = ask_host(join, host, join->rights.with_logs, &join->needed);
+    if (!error && !join->rights.with_logs)
+        error = ask_host(join, host, true, &join->needed_with_logs);
+    remote_close(host);
+    if (!error) {
+        join->rights.given = &join->needed.rights;
+        return;
+    }
+    fprintf(stderr,
+            "adapters: job, as no configuration is here and no host answers (%s); --config or --adapters-enabled names "
+            "others\n",
+            error_text(error));
+    error_free(error);
+}
+
+static bool has_word(const char *list, const char *word) {
+    size_t len = strlen(word);
+    for (const char *at = list; *at != '\0';) {
+        size_t n = strcspn(at, ",");
+        if (n == len && memcmp(at, word, len) == 0)
+            return true;
+        at += n + strspn(at + n, ", ");
+    }
+    return false;
+}
+
+static bool is_granted(const struct rights *rights, const char *group, const char *resource, const char *verb,
+                       const char *name) {
+    for (size_t i = 0; i < rights->count; i++) {
+        const struct right *right = &rights->list[i];
+        if (strcmp(right->group, group) == 0 && has_word(right->resources, resource) && has_word(right->verbs, verb) &&
+            (!right->name || (name && strcmp(right->name, name) == 0)))
+            return true;
+    }
+    return false;
+}
+
+// "; list, watch of nodes": the verbs of a rule on one resource that are no longer granted.
+static void put_lost(const struct json *rule, const char *group, const char *resource, const struct rights *rights,
+                     struct buffer *out) {
+    const struct json *names = json_get(rule, "resourceNames");
+    const char *name = json_string(json_first(names));
+    size_t lost = 0;
+    for (const struct json *v = json_first(json_get(rule, "verbs")); v; v = json_next(v)) {
+        const char *verb = json_string_or(v, "");
+        if (is_granted(rights, group, resource, verb, name))
+            continue;
+        buffer_printf(out, "%s%s", lost > 0 ? ", " : out->len > 0 ? "; " : "", verb);
+        lost++;
+    }
+    if (lost > 0)
+        buffer_printf(out, " of %s%s%s%s%s", resource, *group ? "." : "", group, name ? " " : "", name ? name : "");
+}
+
+static void put_lost_of_role(const struct json *role, const struct rights *rights, struct buffer *out) {
+    for (const struct json *rule = json_first(json_get(role, "rules")); rule; rule = json_next(rule))
+        for (const struct json *g = json_first(json_get(rule, "apiGroups")); g; g = json_next(g))
+            for (const struct json *r = json_first(json_get(rule, "resources")); r; r = json_next(r))
+                put_lost(rule, json_string_or(g, ""), json_string_or(r, ""), rights, out);
+}
+
+// What the flags --namespaced and --without-logs take away was asked for.
+static struct error *rights_without_limits(const struct join *join, struct rights *out) {
+    const struct join_needed *with_logs = join->rights.with_logs ? &join->needed : &join->needed_with_logs;
+    struct rbac_options options = {.account = join->rights.account,
+                                   .with_logs = true,
+                                   .given = join->rights.given ? &with_logs->rights : NULL};
+    return rbac_rights(&options, &join->enabled, out);
+}
+
+struct error *join_check_lost(struct join *join, bool agreed) {
+    char name[RBAC_NAME_MAX];
+    AUTO_JSON role = NULL;
+    AUTO_BUFFER(lost, LOST_MAX);
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    rbac_role_name(&join->rights, RIGHT_CLUSTER, name);
+    AUTO_TEXT path = cluster_path("ClusterRole", NULL, name);
+    struct error *error = path ? cluster_get(&join->worker, path, &role) : error_no_memory();
+    if (!error)
+        error = rights_without_limits(join, &rights);
+    if (error)
+        return error;
+    put_lost_of_role(role, &rights, &lost);
+    if (lost.len == 0)
+        return NULL;
+    if (agreed) {
+        printf("%s: ClusterRole %s loses %s\n", join->worker.role, name, lost.data);
+        return NULL;
+    }
+    return error_new(ERROR_REFUSED,
+                     "%s: ClusterRole %s would lose %s: give the host's configuration with --config, or --reduce-rights "
+                     "if the host no longer needs them",
+                     join->worker.role, name, lost.data);
+}
