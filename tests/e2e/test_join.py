@@ -100,6 +100,11 @@ class Place:
         except OSError:
             return {}
 
+    def worker(self, name):
+        """What the host tells of it."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/workers", timeout=30) as answer:
+            return next((item for item in json.load(answer)["items"] if item["name"] == name), {})
+
     def nothing_was_refused(self):
         for name, audit in self.audits.items():
             wrong = audit.refused((401, 403, 422))
@@ -176,6 +181,38 @@ def a_worker_that_kubectl_joined_is_renewed_and_removed_by_the_commands_of_the_p
         until(lambda: not place.workers(), "the host to forget w1 again")
         left = place.sh("kubectl --context w1 get clusterrole,role,sa -A -o name")
         assert "wharf" not in left, left
+
+
+def _until(place, state, why=""):
+    def told():
+        item = place.worker("w1")
+        return item.get("state") == state and why in (item.get("reason") or "") and item
+    return until(told, f"w1 to be {state}: {why}", timeout=30)
+
+
+def a_worker_whose_account_or_binding_is_deleted_is_rejected_within_seconds_until_it_joins_again(env):
+    with _bare(env, "w1") as place:
+        place.sh("wharf init --management-context mgmt")
+        place.sh("sed -i 's/^adapters:/placement: {capacity: true}\\nadapters:/' wharf.yaml")
+        place.sh("wharf run --config wharf.yaml &")
+        place.sh("wharf join --context w1 --management-context mgmt --config wharf.yaml")
+        again = f"WHARF_SERVER=http://127.0.0.1:{place.port} wharf join --context w1 --management-context mgmt" \
+            f" --adapters {env.host.adapters}"
+        rules = place.clusters.workers[0].admin.get("clusterroles", None, "wharf-worker")["rules"]
+        place.sh("kubectl --context w1 -n wharf-system delete serviceaccount wharf")
+        assert _until(place, "Rejected", "(401)")["contact"] == "rejected"
+        assert "worker w1 is Ready" in place.sh(again)
+        _runs_a_job(place)
+        place.sh("kubectl --context w1 delete clusterrolebinding wharf-worker")
+        assert _until(place, "Rejected", "(403)")["contact"] == "rejected"
+        assert "worker w1 is Ready" in place.sh(again)
+        assert _until(place, "Ready")["contact"] == "good"
+        place.sh("kubectl --context mgmt delete job --all")
+        _runs_a_job(place)
+        assert place.clusters.workers[0].admin.get("clusterroles", None, "wharf-worker")["rules"] == rules
+        told = place.sh(again + " --adapters-enabled job", may_fail=True)
+        assert "ClusterRole wharf-worker would lose list, watch of nodes; watch of pods" in told, told
+        assert "does not support streaming lists" not in place.output()
 
 
 def _runs_a_job(place):
