@@ -34,7 +34,8 @@ struct room_claim {
 
 struct worker_room {
     enum capacity_state state;
-    int64_t until_ns; // READING, STALE: when that ends
+    int64_t until_ns;  // READING, STALE: what was known counts until then
+    char problem[192]; // UNKNOWN, STALE: why
     struct room room;
     struct room_claims reserved;
     int64_t expires_ns; // the first of them does not end before
@@ -252,11 +253,10 @@ static void rebuild(struct engine *engine, struct worker_room *worker) {
 enum knowledge { UNLIMITED, LIMITED, AWAITED };
 
 static enum knowledge knowledge_of(const struct engine *engine, const struct worker_room *worker) {
-    if (!worker || worker->state == CAPACITY_OFF || worker->state == CAPACITY_UNKNOWN)
+    if (!worker || worker->state == CAPACITY_OFF)
         return UNLIMITED;
-    if (worker->state != CAPACITY_KNOWN && engine->now.mono_ns >= worker->until_ns)
-        return UNLIMITED;
-    return worker->room.nodes ? LIMITED : AWAITED;
+    bool recent = worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns;
+    return worker->room.nodes && recent ? LIMITED : AWAITED;
 }
 
 static void refresh(struct engine *engine, struct worker_room *worker) {
@@ -295,8 +295,6 @@ bool capacity_has_room(struct engine *engine, struct entry *entry, size_t cluste
     if (knowledge == LIMITED && room_fits(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets))
         return true;
     *next_ns = clock_earlier(*next_ns, engine->now.mono_ns + CAPACITY_RETRY_NS);
-    if (worker->state != CAPACITY_KNOWN)
-        *next_ns = clock_earlier(*next_ns, worker->until_ns);
     return false;
 }
 
@@ -439,6 +437,7 @@ static void count_stats(struct engine *engine, size_t cluster) {
     const struct nodes *nodes = worker->room.nodes;
     struct stats_capacity *stats = &engine->stats.clusters[cluster].capacity;
     *stats = (struct stats_capacity){.state = worker->state, .nodes = nodes ? nodes->count : 0};
+    text_copy(stats->problem, sizeof stats->problem, worker->problem);
     for (size_t r = 0; nodes && r < nodes->n_resources && stats->n_resources < STATS_RESOURCES; r++) {
         if (!is_shown(nodes->names[r], nodes, r))
             continue;
@@ -459,9 +458,9 @@ void capacity_take(struct engine *engine, const struct engine_event *event) {
     struct worker_room *worker = &engine->capacity->workers[event->cluster];
     enum capacity_state before = worker->state;
     worker->state = event->capacity.state;
-    if (worker->state == CAPACITY_READING && before != CAPACITY_READING)
-        worker->until_ns = engine->now.mono_ns + (worker->room.nodes ? CAPACITY_STALE_NS : CAPACITY_READ_NS);
-    if (worker->state == CAPACITY_STALE && before == CAPACITY_KNOWN)
+    text_copy(worker->problem, sizeof worker->problem, event->capacity.problem ? event->capacity.problem : "");
+    bool counts = worker->state == CAPACITY_READING || worker->state == CAPACITY_STALE;
+    if (counts && (before == CAPACITY_KNOWN || before == CAPACITY_OFF))
         worker->until_ns = engine->now.mono_ns + CAPACITY_STALE_NS;
     if (worker->state == CAPACITY_OFF || worker->state == CAPACITY_UNKNOWN) {
         nodes_free(worker->room.nodes);
@@ -518,7 +517,7 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
         knowledge_of(engine, worker) == UNLIMITED)
         return false;
     if (knowledge_of(engine, worker) == AWAITED) {
-        text_copy(out, size, "its nodes are not known yet");
+        text_copy(out, size, "free capacity is unknown");
         return true;
     }
     if (room_fits(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets))
@@ -526,6 +525,13 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
     room_explain(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets, &text);
     text_copy(out, size, text.len > 0 ? text.data : "has no room");
     return true;
+}
+
+const char *capacity_problem(const struct engine *engine, size_t cluster) {
+    const struct worker_room *worker = worker_of(engine, cluster);
+    if (knowledge_of(engine, worker) != AWAITED)
+        return NULL;
+    return *worker->problem ? worker->problem : "its nodes and pods are being listed";
 }
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What workloads ask for against what workers have left (docs/capacity.md). A workload that was placed is reserved in
 // its worker until its pods can be expected among those that the worker's nodes are seen to have. A worker of which
-// nothing is known, or nothing recent, has no limits.
+// nothing is known yet, or nothing recent, gets no workload that asks for pods.
 #ifndef WHARF_ENGINE_CAPACITY_H
 #define WHARF_ENGINE_CAPACITY_H
 
 #include "core/engine/engine_internal.h"
 
-#define CAPACITY_READ_NS (30 * CLOCK_SECOND)    // how long the first view of a worker is waited for
 #define CAPACITY_STALE_NS (60 * CLOCK_SECOND)   // how long a view counts after its watch was lost
 #define CAPACITY_RESERVE_NS (30 * CLOCK_SECOND) // how long a mirror may take to get its pods
 #define CAPACITY_SEEN_NS (3 * CLOCK_SECOND)     // from when it has started, until they are in the view
@@ -29,6 +28,8 @@ void capacity_forget(struct engine *engine, struct entry *entry);
 
 // Of a workload that waits for room: why there is none, in a few words ("lacks 3 nvidia.com/gpu"); false: there is.
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size);
+// Why the free capacity of a worker, which should be known, is not; NULL: it is, or need not be.
+const char *capacity_problem(const struct engine *engine, size_t cluster);
 // See room_fullness; 0 where nothing is known.
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster);
 

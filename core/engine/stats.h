@@ -36,7 +36,8 @@ struct stats_watch { // one kind in one cluster
 
 struct stats_capacity { // of a worker, as its nodes were seen last
     enum capacity_state state;
-    uint64_t nodes; // that take pods
+    char problem[192]; // UNKNOWN, STALE: why
+    uint64_t nodes;    // that take pods
     size_t n_resources;
     struct stats_resource {
         char name[64];

@@ -203,6 +203,15 @@ static bool find_in_view(const struct engine *engine, const struct entry *entry,
     return true;
 }
 
+static void fill_capacity(const struct engine *engine, size_t cluster, const char *lack, struct worker_reason *out) {
+    const char *problem = capacity_problem(engine, cluster);
+    if (problem)
+        fill_with(out, OBSTACLE_CAPACITY, lack, "has free capacity that is unknown, so nothing is placed there by it",
+                  problem);
+    else
+        fill_with(out, OBSTACLE_CAPACITY, lack, "has no room for it", lack);
+}
+
 void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
                         size_t cluster, int64_t now_ns, struct worker_reason *out) {
     *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
@@ -223,7 +232,7 @@ void worker_reason_find(const struct engine *engine, const struct entry *entry, 
     else if (mirror && mirror->facts.present && cluster != entry->facts.cluster)
         fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");
     else if (capacity_lacks(engine, entry, cluster, lack, sizeof lack))
-        fill_with(out, OBSTACLE_CAPACITY, lack, "has no room for it", lack);
+        fill_capacity(engine, cluster, lack, out);
     else
         fill(out, OBSTACLE_NONE, "fit", cluster == entry->facts.cluster ? "has it" : "fits");
 }

@@ -21,6 +21,7 @@ struct part_watch {
     enum reflector_state state;
     bool lost;   // or absent, and not connected since
     bool listed; // at least once, since it was opened
+    bool held;   // closed until the other one is permitted
 };
 
 struct capacity_watch {
@@ -34,6 +35,10 @@ struct capacity_watch {
     bool relist[PARTS]; // an object was lost for lack of memory
     int64_t post_ns;
 };
+
+static struct part_watch *other_part(const struct part_watch *part) {
+    return &part->watch->parts[part->part == PART_NODES ? PART_PODS : PART_NODES];
+}
 
 static void on_listing(void *ctx, const char *version) {
     struct part_watch *part = ctx;
@@ -66,9 +71,13 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     struct part_watch *part = ctx;
     struct capacity_watch *watch = part->watch;
     part->state = state;
-    if (state == REFLECTOR_CONNECTED)
+    if (state == REFLECTOR_CONNECTED) {
         part->lost = false;
-    else if (state == REFLECTOR_STARTING) // closed
+        struct part_watch *other = other_part(part);
+        if (other->held)
+            optional_watch_close(other->optional, 0); // open it
+        other->held = false;
+    } else if (state == REFLECTOR_STARTING) // closed
         part->listed = false;
     if (state == REFLECTOR_CONNECTED || state == REFLECTOR_STARTING)
         return;
@@ -97,12 +106,15 @@ static void on_refused(void *ctx, bool first, int64_t open_ns, const char *probl
     struct capacity_watch *watch = part->watch;
     (void)first;
     (void)problem;
-    optional_watch_close(watch->parts[part->part == PART_NODES ? PART_PODS : PART_NODES].optional, open_ns);
+    (void)open_ns;
+    other_part(part)->held = true;
+    optional_watch_close(other_part(part)->optional, CLOCK_NEVER);
     for (int p = 0; p < PARTS; p++)
         watch->parts[p].lost = false;
     warn(watch,
-         "the worker does not let the host watch its nodes and pods, so it is used as if it had no limits; grant "
-         "list and watch of both, or set capacity: false for it");
+         "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and nothing "
+         "that asks for pods is placed there; \"wharf join\" for it again grants list and watch of both; or set "
+         "capacity: false for it");
     if (watch->told != CAPACITY_UNKNOWN)
         tell(watch, CAPACITY_UNKNOWN, NULL);
 }
@@ -128,7 +140,8 @@ static struct error *make_part(struct capacity_watch *watch, enum part part) {
                           .seed = options->seed + part},
             .transport = options->transport,
             .handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, of},
-            .refused = on_refused},
+            .refused = on_refused,
+            .persistent = true},
         &of->optional);
 }
 
@@ -203,6 +216,11 @@ static int64_t post_view(struct capacity_watch *watch, struct moment now) {
     if (view)
         tell(watch, CAPACITY_KNOWN, view);
     return view ? CLOCK_NEVER : watch->post_ns;
+}
+
+void capacity_watch_hurry(struct capacity_watch *watch) {
+    for (int p = 0; watch && p < PARTS; p++)
+        optional_watch_hurry(watch->parts[p].optional);
 }
 
 int64_t capacity_watch_tick(struct capacity_watch *watch, struct moment now) {

@@ -186,6 +186,8 @@ static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t h
     post(link, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, repeated, heard_ns, problem}});
     for (size_t k = 0; contact == CONTACT_GOOD && k < link->n_watched; k++)
         reflector_hurry(link->watched[k]->reflector);
+    if (contact == CONTACT_GOOD)
+        capacity_watch_hurry(link->capacity);
 }
 
 static struct ticket *take_ticket(struct link *link, uint64_t command, struct moment now) {

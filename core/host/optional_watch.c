@@ -98,6 +98,11 @@ static void close_refused(struct optional_watch *watch, struct moment now) {
     AUTO_TEXT problem = text ? strdup(text) : NULL;
     bool first = !watch->told;
     watch->told = true;
+    if (watch->options.persistent) {
+        if (first)
+            watch->options.refused(watch->options.handler.ctx, true, 0, problem ? problem : "refused");
+        return;
+    }
     optional_watch_close(watch, now.mono_ns + REFUSED_NS);
     watch->options.refused(watch->options.handler.ctx, first, watch->open_ns, problem ? problem : "refused");
 }
@@ -128,6 +133,11 @@ void optional_watch_select(struct optional_watch *watch, const char *field_selec
     watch->options.reflector.field_selector = field_selector;
     if (watch->reflector)
         optional_watch_close(watch, 0);
+}
+
+void optional_watch_hurry(struct optional_watch *watch) {
+    if (watch->reflector)
+        reflector_hurry(watch->reflector);
 }
 
 void optional_watch_relist(struct optional_watch *watch) {

@@ -16,6 +16,9 @@ struct optional_watch_options {
     // The watch was refused and is closed, until `open_ns`; after `handler.state`. `first`: since it was last
     // connected.
     void (*refused)(void *ctx, bool first, int64_t open_ns, const char *problem);
+    // It is asked for, and a grant has to be noticed soon: while it is refused the reflector goes on trying, every few
+    // seconds, and `refused` is called once, with 0.
+    bool persistent;
 };
 
 struct optional_watch;
@@ -30,6 +33,8 @@ int64_t optional_watch_tick(struct optional_watch *watch, bool wanted, struct mo
 void optional_watch_close(struct optional_watch *watch, int64_t open_ns);
 // Opens it again with another selector of fields. Not from a handler.
 void optional_watch_select(struct optional_watch *watch, const char *field_selector);
+// See reflector_hurry.
+void optional_watch_hurry(struct optional_watch *watch);
 // Lists again, if it is open. Not from a handler.
 void optional_watch_relist(struct optional_watch *watch);
 

@@ -193,7 +193,7 @@ def _until(place, state, why=""):
 def a_worker_whose_account_or_binding_is_deleted_is_rejected_within_seconds_until_it_joins_again(env):
     with _bare(env, "w1") as place:
         place.sh("wharf init --management-context mgmt")
-        place.sh("sed -i 's/^adapters:/placement: {capacity: true}\\nadapters:/' wharf.yaml")
+        place.sh("sed -i 's/^adapters:/createNamespaces: true\\nadapters:/' wharf.yaml")
         place.sh("wharf run --config wharf.yaml &")
         place.sh("wharf join --context w1 --management-context mgmt --config wharf.yaml")
         again = f"WHARF_SERVER=http://127.0.0.1:{place.port} wharf join --context w1 --management-context mgmt" \
@@ -211,7 +211,7 @@ def a_worker_whose_account_or_binding_is_deleted_is_rejected_within_seconds_unti
         _runs_a_job(place)
         assert place.clusters.workers[0].admin.get("clusterroles", None, "wharf-worker")["rules"] == rules
         told = place.sh(again + " --adapters-enabled job", may_fail=True)
-        assert "ClusterRole wharf-worker would lose list, watch of nodes; watch of pods" in told, told
+        assert "ClusterRole wharf-worker would lose create of namespaces" in told, told
         assert "does not support streaming lists" not in place.output()
 
 

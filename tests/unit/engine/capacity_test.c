@@ -255,33 +255,48 @@ static void a_mirror_that_is_gone_gives_its_reservation_back(void **state) {
     play_end(&play);
 }
 
-static void a_worker_of_which_nothing_is_known_has_no_limits(void **state) {
-    (void)state;
-    static const enum capacity_state states[] = {CAPACITY_OFF, CAPACITY_UNKNOWN};
-    for (size_t i = 0; i < 2; i++) {
-        struct play play;
-        begin(&play);
-        gpus_left(&play, 2, 0);
-        capacity_is(&play, 1, states[i]);
-        play_seen(&play, 0, asking("a", "", "100"));
-        play_wait(&play, CLOCK_SECOND);
-        assert_string_equal(placed_in(&play, "a"), "w1");
-        assert_int_equal(engine_stats(play.engine)->clusters[1].capacity.state, states[i]);
-        play_end(&play);
-    }
-}
-
-static void the_first_view_is_waited_for_but_not_for_ever(void **state) {
+static void a_worker_whose_nodes_are_not_to_be_known_has_no_limits(void **state) {
     (void)state;
     struct play play;
     begin(&play);
     gpus_left(&play, 2, 0);
-    play_seen(&play, 0, asking("a", "", "1"));
-    play_wait(&play, CAPACITY_READ_NS - 3 * CLOCK_SECOND);
-    assert_string_equal(placed_in(&play, "a"), "");
-    assert_non_null(strstr(play.notes.data, "w1 its nodes are not known yet; w2 lacks 1 nvidia.com/gpu"));
-    play_wait(&play, 4 * CLOCK_SECOND);
+    capacity_is(&play, 1, CAPACITY_OFF);
+    play_seen(&play, 0, asking("a", "", "100"));
+    play_wait(&play, CLOCK_SECOND);
     assert_string_equal(placed_in(&play, "a"), "w1");
+    play_end(&play);
+}
+
+static void a_worker_of_which_nothing_is_known_yet_gets_nothing_and_that_is_told(void **state) {
+    (void)state;
+    static const enum capacity_state states[] = {CAPACITY_READING, CAPACITY_UNKNOWN, CAPACITY_STALE};
+    for (size_t i = 0; i < 3; i++) {
+        struct play play;
+        begin(&play);
+        gpus_left(&play, 2, 0);
+        capacity_is(&play, 1, states[i]);
+        play_seen(&play, 0, asking("a", "", "1"));
+        play_wait(&play, 20 * CLOCK_MINUTE);
+        assert_string_equal(placed_in(&play, "a"), "");
+        assert_non_null(strstr(play.notes.data, "0/2 workers accept it: w1 free capacity is unknown; w2 lacks 1 nvidia"));
+        assert_int_equal(engine_stats(play.engine)->clusters[1].capacity.state, states[i]);
+        gpus_left(&play, 1, 1);
+        assert_string_equal(placed_in(&play, "a"), "w1"); // at once
+        play_end(&play);
+    }
+}
+
+static void what_asks_for_no_pods_needs_no_capacity_that_is_known(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play);
+    capacity_is(&play, 1, CAPACITY_UNKNOWN);
+    capacity_is(&play, 2, CAPACITY_UNKNOWN);
+    struct json *workload = asking("a", "", "1");
+    assert_true(pointer_set(workload, "/spec/parallelism", json_new_int64(0)));
+    play_seen(&play, 0, workload);
+    play_wait(&play, CLOCK_SECOND);
+    assert_string_not_equal(placed_in(&play, "a"), "");
     play_end(&play);
 }
 
@@ -289,15 +304,17 @@ static void a_view_counts_for_a_while_after_its_watch_was_lost(void **state) {
     (void)state;
     struct play play;
     begin(&play);
-    gpus_left(&play, 1, 0);
+    gpus_left(&play, 1, 4);
     gpus_left(&play, 2, 0);
-    play_seen(&play, 0, asking("a", "", "1"));
-    play_wait(&play, CLOCK_SECOND);
     capacity_is(&play, 1, CAPACITY_STALE);
     play_wait(&play, CAPACITY_STALE_NS - CLOCK_SECOND);
-    assert_string_equal(placed_in(&play, "a"), "");
-    play_wait(&play, CAPACITY_RETRY_NS);
+    play_seen(&play, 0, asking("a", "", "1"));
+    play_wait(&play, 100 * CLOCK_MS);
     assert_string_equal(placed_in(&play, "a"), "w1");
+    play_wait(&play, 2 * CLOCK_SECOND);
+    play_seen(&play, 0, asking("b", "", "1"));
+    play_wait(&play, CLOCK_MINUTE);
+    assert_string_equal(placed_in(&play, "b"), "");
     play_end(&play);
 }
 
@@ -388,8 +405,9 @@ int main(void) {
         cmocka_unit_test(a_restarted_host_reserves_what_its_predecessor_placed),
         cmocka_unit_test(what_goes_gives_its_reservation_back),
         cmocka_unit_test(a_mirror_that_is_gone_gives_its_reservation_back),
-        cmocka_unit_test(a_worker_of_which_nothing_is_known_has_no_limits),
-        cmocka_unit_test(the_first_view_is_waited_for_but_not_for_ever),
+        cmocka_unit_test(a_worker_whose_nodes_are_not_to_be_known_has_no_limits),
+        cmocka_unit_test(a_worker_of_which_nothing_is_known_yet_gets_nothing_and_that_is_told),
+        cmocka_unit_test(what_asks_for_no_pods_needs_no_capacity_that_is_known),
         cmocka_unit_test(a_view_counts_for_a_while_after_its_watch_was_lost),
         cmocka_unit_test(a_worker_that_left_is_forgotten_with_its_reservations),
         cmocka_unit_test(a_workload_that_changes_asks_for_what_it_says_now),
