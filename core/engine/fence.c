@@ -30,6 +30,9 @@ void fence_enable(struct engine *engine, const struct fence_options *options) {
     engine->fence_epoch += anew;
     for (size_t c = 0; anew && c < engine->n_clusters; c++)
         engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            fence_count(engine, c);
 }
 
 uint32_t engine_fence_epoch(const struct engine *engine) {
@@ -45,6 +48,7 @@ void fence_take(struct engine *engine, const struct engine_event *event) {
     fence->news = event->fence;
     fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
     tell(engine, cluster, &before);
+    fence_count(engine, cluster);
     if (before.known && before.news.guarded == fence->news.guarded && before.news.fencing == fence->news.fencing)
         for (size_t k = 0; k < engine->n_kinds; k++)
             cluster_refresh(engine, cluster, k);

@@ -6,6 +6,20 @@
 
 void fence_forget(struct engine *engine, size_t cluster) {
     engine->slots[cluster].fence.known = false;
+    fence_count(engine, cluster);
+}
+
+void fence_count(struct engine *engine, size_t cluster) {
+    const struct fence *fence = &engine->slots[cluster].fence;
+    struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    enum guard_state state = !engine->fencing.enabled   ? GUARD_STATE_OFF
+                             : !fence->known            ? GUARD_STATE_UNKNOWN
+                             : fence->news.guarded == 0 ? GUARD_STATE_NONE
+                             : fence->news.fencing & shard_mask(engine) ? GUARD_STATE_FENCING
+                                                                        : GUARD_STATE_ALIVE;
+    if (state != stats->guard)
+        stats->guard_since_ns = engine->now.wall_ns;
+    stats->guard = state;
 }
 
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {

@@ -7,6 +7,7 @@
 
 // The worker is not connected any longer: what the guard does from now on is not known.
 void fence_forget(struct engine *engine, size_t cluster);
+void fence_count(struct engine *engine, size_t cluster); // brings the statistics up to date
 // Rule 2: what runs in the worker is not given up before that, however long it is unreachable; 0: no such time.
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster);
 // What follows for decide().

@@ -45,6 +45,14 @@ struct stats_capacity { // of a worker, as its nodes were seen last
     } resources[STATS_RESOURCES];
 };
 
+enum guard_state { // of a worker
+    GUARD_STATE_OFF,     // fencing is not enabled
+    GUARD_STATE_UNKNOWN, // the worker is not connected, or was not asked yet
+    GUARD_STATE_NONE,
+    GUARD_STATE_ALIVE,
+    GUARD_STATE_FENCING // it stops this host's mirrors, or may
+};
+
 struct stats_cluster {
     char name[64]; // "management", or the worker's
     char uid[40];  // of its namespace kube-system, as last read; "": not known
@@ -71,6 +79,8 @@ struct stats_cluster {
     uint64_t unsealed;              // objects seen with the host's marks but no valid seal
     uint64_t remarks_refused;       // remarks on what is not a mirror of this host, or over its limit
     struct stats_capacity capacity;
+    enum guard_state guard;
+    int64_t guard_since_ns; // wall clock
     uint64_t unproven; // mirrors that are neither adopted nor deleted because they are not proven
 };
 

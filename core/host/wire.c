@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/host/guest.h"
 #include "core/host/host_internal.h"
+#include "core/host/token_life.h"
 #include "core/kube/curl_transport.h"
 
 #include <signal.h>
@@ -28,6 +29,22 @@ static void set_background(struct wire *wire) {
     wire->background = joins;
 }
 
+// For status and metrics. The token is read again only when it is another one.
+static void publish_credentials(struct wire *wire) {
+    enum credentials_kind kind = CREDENTIALS_NONE;
+    const char *token = NULL;
+    struct token_life life = {.expires_wall_ns = 0};
+    meter_expiry(wire->meter, curl_transport_expiry(wire->connection.transport));
+    uint64_t generation = curl_transport_credentials(wire->connection.transport, &kind, &token);
+    if (wire->published && generation == wire->credentials)
+        return;
+    if (!token_life_read(token, &life))
+        life.expires_wall_ns = 0;
+    meter_credentials(wire->meter, kind, life.expires_wall_ns);
+    wire->published = true;
+    wire->credentials = generation;
+}
+
 static int64_t tick(void *ctx, struct moment now) {
     struct wire *wire = ctx;
     set_background(wire);
@@ -39,7 +56,7 @@ static int64_t tick(void *ctx, struct moment now) {
         wire->settled = wire->settled || link_is_settled(wire->link);
         atomic_store(&wire->pending, link_pending(wire->link));
     }
-    meter_expiry(wire->meter, curl_transport_expiry(wire->connection.transport));
+    publish_credentials(wire);
     if (wire->cluster == ENGINE_MANAGEMENT)
         next_ns = clock_earlier(next_ns, guests_tick(wire, now));
     return clock_earlier(next_ns, outbox_tick(&wire->outbox, clock_now().mono_ns));

@@ -80,7 +80,7 @@ static bool has_files(const struct credentials *credentials) {
 }
 
 static struct error *make_header(const char *token, char **header) {
-    *header = token ? text_format("Authorization: Bearer %s", token) : NULL;
+    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
     return token && !*header ? error_no_memory() : NULL;
 }
 
@@ -112,6 +112,7 @@ static void update_token(struct credentials *credentials, int64_t now_ns) {
     credentials->problem = NULL;
     free_secret(credentials->authorization);
     credentials->authorization = header;
+    credentials->generation++;
 }
 
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,

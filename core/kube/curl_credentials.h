@@ -23,6 +23,8 @@ struct pem_set {
 int64_t pem_set_expiry(struct pem_set *pem_set);
 void pem_set_release(struct pem_set *pem_set); // NULL is fine
 
+#define CREDENTIALS_BEARER "Authorization: Bearer "
+
 enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
 
 // Detects that a file was replaced or changed.
@@ -38,6 +40,7 @@ struct credentials {
     bool moved;                      // the kubeconfig now names another address
     struct pem_set *pem_set;         // never NULL
     char *authorization;             // "Authorization: ..."; NULL: none
+    uint64_t generation;             // of it
     struct error *problem;           // why a required `authorization` is missing; NULL: it is not
     struct exec_source exec;         // a credential plugin, if there is one
     int64_t token_due_ns;            // when the token file is reloaded; CLOCK_NEVER without one

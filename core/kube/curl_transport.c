@@ -278,6 +278,17 @@ int64_t curl_transport_expiry(struct transport *transport) {
     return pem_set_expiry(curl_of(transport)->credentials.pem_set);
 }
 
+uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token) {
+    const struct credentials *credentials = &curl_of(transport)->credentials;
+    const char *header = credentials->authorization;
+    *token = header ? header + strlen(CREDENTIALS_BEARER) : NULL;
+    *kind = credentials->endpoint->exec                             ? CREDENTIALS_PLUGIN
+            : header                                                ? CREDENTIALS_TOKEN
+            : credentials->pem_set && credentials->pem_set->cert    ? CREDENTIALS_CERTIFICATE
+                                                                    : CREDENTIALS_NONE;
+    return credentials->generation;
+}
+
 bool curl_transport_moved(struct transport *transport) {
     return atomic_load(&curl_of(transport)->moved);
 }

@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/kube/budget.h"
 #include "core/kube/kubeconfig.h"
+#include "core/kube/types.h"
 #include "core/kube/transport.h"
 
 // Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if libcurl lacks a required
@@ -41,6 +42,10 @@ void curl_transport_recheck(struct transport *transport);
 // When the client certificate in use expires, in nanoseconds since 1970; 0: there is none. Only on the transport's
 // thread.
 int64_t curl_transport_expiry(struct transport *transport);
+
+// With what requests authenticate themselves, and the bearer token among it, or NULL; valid until the next call of any
+// function. Returns a number that changes with it. Only on the transport's thread.
+uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token);
 
 // Uses the credentials of `fresh`, which has the same address (endpoint_same_address), from the next request on. Takes
 // ownership. From any thread.

@@ -92,6 +92,11 @@ void meter_expiry(struct meter *meter, int64_t expires_ns) {
     WRITE(meter->expires_ns, expires_ns);
 }
 
+void meter_credentials(struct meter *meter, enum credentials_kind kind, int64_t token_ns) {
+    WRITE(meter->credentials, kind);
+    WRITE(meter->token_ns, token_ns);
+}
+
 void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more) {
     if (meter)
         COUNT(meter->pod_events[what], more);
@@ -106,7 +111,9 @@ void meter_read(const struct meter *meter, struct meter_reading *out) {
     *out = (struct meter_reading){.restarts = READ(meter->restarts),
                                   .events_lost = READ(meter->events_lost),
                                   .heard_ns = READ(meter->heard_ns),
-                                  .expires_ns = READ(meter->expires_ns)};
+                                  .expires_ns = READ(meter->expires_ns),
+                                  .token_ns = READ(meter->token_ns),
+                                  .credentials = (enum credentials_kind)READ(meter->credentials)};
     for (size_t i = 0; i < METER_PODS; i++)
         out->pod_events[i] = READ(meter->pod_events[i]);
     for (size_t i = 0; i < METER_SERIES; i++) {

@@ -32,7 +32,8 @@ struct meter_span {
 struct meter {
     struct meter_cell cells[METER_SERIES];
     _Atomic uint64_t restarts, events_lost;
-    _Atomic int64_t heard_ns, expires_ns;
+    _Atomic int64_t heard_ns, expires_ns, token_ns;
+    _Atomic uint32_t credentials;
     _Atomic uint64_t pod_events[METER_PODS];
     struct meter_span spans[METER_SPANS];
 };
@@ -51,6 +52,8 @@ void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns);
 
 // When the client certificate expires (since 1970; 0: there is none).
 void meter_expiry(struct meter *meter, int64_t expires_ns);
+// What is in use, and when the bearer token expires (as above; 0: there is none, or it does not say).
+void meter_credentials(struct meter *meter, enum credentials_kind kind, int64_t token_ns);
 
 void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more);
 void meter_pods_watched(struct meter *meter, bool watched);

@@ -132,6 +132,9 @@ enum meter_pods {
     METER_PODS
 };
 
+// With what the host authenticates itself.
+enum credentials_kind { CREDENTIALS_NONE, CREDENTIALS_TOKEN, CREDENTIALS_CERTIFICATE, CREDENTIALS_PLUGIN };
+
 struct meter_series {
     enum meter_verb verb;
     int code; // 0: there was no response
@@ -146,6 +149,8 @@ struct meter_reading {
     uint64_t events_lost; // Events that the recorder could not write (management cluster)
     int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
     int64_t expires_ns;   // when the client certificate expires, since 1970; 0: there is none
+    int64_t token_ns;     // the same of the bearer token; 0: it does not say
+    enum credentials_kind credentials;
     uint64_t pod_events[METER_PODS];
 };
 

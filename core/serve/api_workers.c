@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/kube/meter.h"
+#include "core/kube/quantity.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,67 @@ static void put_origin(const struct stats_cluster *cluster, struct writer *out) 
     writer_bool(out, "leaving", cluster->leaving);
 }
 
+static void put_credentials(const struct meter_reading *meter, struct writer *out) {
+    static const char *const kinds[] = {[CREDENTIALS_NONE] = "none",
+                                        [CREDENTIALS_TOKEN] = "token",
+                                        [CREDENTIALS_CERTIFICATE] = "certificate",
+                                        [CREDENTIALS_PLUGIN] = "plugin"};
+    writer_object(out, "credentials");
+    writer_string(out, "kind", kinds[meter->credentials]);
+    writer_time(out, "expiresAt", meter->token_ns > 0 ? meter->token_ns : meter->expires_ns);
+    writer_end(out, '}');
+}
+
+// Null where fencing is not enabled.
+static void put_guard(const struct host_snapshot *snapshot, const struct stats_cluster *cluster, struct writer *out) {
+    static const char *const states[] = {[GUARD_STATE_OFF] = "unknown",
+                                         [GUARD_STATE_UNKNOWN] = "unknown",
+                                         [GUARD_STATE_NONE] = "none",
+                                         [GUARD_STATE_ALIVE] = "alive",
+                                         [GUARD_STATE_FENCING] = "fencing"};
+    if (!snapshot->features.fencing) {
+        writer_null(out, "guard");
+        return;
+    }
+    writer_object(out, "guard");
+    writer_string(out, "state", states[cluster->guard]);
+    writer_time(out, "since", cluster->guard_since_ns);
+    writer_end(out, '}');
+}
+
+static void put_quantity(const char *key, const char *resource, int64_t amount, struct writer *out) {
+    AUTO_BUFFER(text, QUANTITY_MAX);
+    quantity_put(&text, resource, amount);
+    writer_string(out, key, text.data);
+}
+
+// Null where nothing looks at it.
+static void put_capacity(const struct stats_capacity *capacity, struct writer *out) {
+    static const char *const states[] = {[CAPACITY_READING] = "unknown",
+                                         [CAPACITY_KNOWN] = "known",
+                                         [CAPACITY_STALE] = "stale",
+                                         [CAPACITY_UNKNOWN] = "unknown"};
+    if (capacity->state == CAPACITY_OFF) {
+        writer_null(out, "capacity");
+        return;
+    }
+    writer_object(out, "capacity");
+    writer_string(out, "state", states[capacity->state]);
+    writer_string(out, "problem", *capacity->problem ? capacity->problem : NULL);
+    writer_uint(out, "nodes", capacity->nodes);
+    writer_array(out, "resources");
+    for (size_t r = 0; r < capacity->n_resources; r++) {
+        const struct stats_resource *resource = &capacity->resources[r];
+        writer_object(out, NULL);
+        writer_string(out, "name", resource->name);
+        put_quantity("allocatable", resource->name, resource->allocatable, out);
+        put_quantity("free", resource->name, resource->left, out);
+        writer_end(out, '}');
+    }
+    writer_end(out, ']');
+    writer_end(out, '}');
+}
+
 static void put_worker(const struct host_snapshot *snapshot, size_t c, struct writer *out) {
     const struct stats_cluster *cluster = &snapshot->stats.clusters[c];
     struct watches count = count_watches(snapshot, cluster);
@@ -172,6 +234,9 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     writer_uint(out, "waiting", waiting);
     writer_uint(out, "window", cluster->window);
     writer_uint(out, "inFlight", cluster->in_flight);
+    put_credentials(&snapshot->readings[c].meter, out);
+    put_guard(snapshot, cluster, out);
+    put_capacity(&cluster->capacity, out);
     put_latency(&snapshot->readings[c].recent, out);
     put_kinds(snapshot, cluster, out);
     writer_end(out, '}');

@@ -100,6 +100,8 @@ static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) 
 
 static const char *contact(const struct json *item, char cell[STATUS_CELL_MAX]) {
     const struct json *seconds = json_get(item, "lastContactSeconds");
+    if (strcmp(text_of(item, "contact"), "rejected") == 0)
+        return "rejected";
     if (!json_is(seconds, JSON_NUMBER))
         return "";
     char duration[CLOCK_RFC3339_MAX];
@@ -150,11 +152,56 @@ static const char *phase(const struct json *item, char cell[STATUS_CELL_MAX]) {
     return json_bool(json_get(item, "deleting"), false) ? "Deleting" : item_phase(item, cell);
 }
 
+// "token, 23h"; "expired".
+static const char *credentials(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *of = json_get(item, "credentials");
+    const char *kind = text_of(of, "kind"), *expires = text_of(of, "expiresAt");
+    int64_t at_ns = 0;
+    char left[CLOCK_RFC3339_MAX];
+    if (!*expires || !clock_parse_rfc3339(expires, &at_ns))
+        return kind;
+    int64_t left_ns = at_ns - clock_now().wall_ns;
+    clock_duration_text(left_ns / CLOCK_MINUTE * CLOCK_MINUTE, left);
+    snprintf(cell, STATUS_CELL_MAX, "%s, %s", kind, left_ns <= 0 ? "expired" : left);
+    return cell;
+}
+
+static const char *guard(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *of = json_get(item, "guard");
+    char age[STATUS_CELL_MAX];
+    const char *since = status_age(text_of(of, "since"), age);
+    if (!json_is(of, JSON_OBJECT) || !*since)
+        return text_of(of, "state");
+    snprintf(cell, STATUS_CELL_MAX, "%s %s", text_of(of, "state"), since);
+    return cell;
+}
+
+// What is extended ("nvidia.com/gpu"), "3/8"; without any, nothing.
+static const char *gpus(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *capacity = json_get(item, "capacity");
+    if (!json_is(capacity, JSON_OBJECT))
+        return "";
+    if (strcmp(text_of(capacity, "state"), "known") != 0)
+        return text_of(capacity, "state");
+    cell[0] = '\0';
+    for (const struct json *r = json_first(json_get(capacity, "resources")); r; r = json_next(r)) {
+        char pair[STATUS_CELL_MAX];
+        if (!strchr(text_of(r, "name"), '/'))
+            continue;
+        snprintf(pair, sizeof pair, "%.40s %.20s/%.20s", text_of(r, "name"), text_of(r, "free"),
+                 text_of(r, "allocatable"));
+        join(cell, pair);
+    }
+    return cell;
+}
+
 static const struct status_column worker_columns[] = {
     {"WORKER", false, item_name},   {"STATE", false, item_state},
     {"ACTIVE", false, item_active}, {"MIRRORS", false, item_mirrors},
     {"LATENCY", false, latency},    {"CONTACT", false, contact},
     {"IN FLIGHT", true, window},    {"WAITING", true, item_waiting_requests},
+    {"FREE", true, gpus},           {"GUARD", true, guard},
+    {"CREDENTIALS", true, credentials},
     {"LABELS", true, labels},       {"FROM", true, item_from},
     {"REASON", false, item_reason},
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clusters as cards, the workloads by phase, what is held back, and the adapters.
 const TONES = { Ready: "good", Cordoned: "off", Draining: "warn", Leaving: "warn", Connecting: "warn", Suspect: "warn",
-  Unreachable: "bad", Refused: "bad", Paused: "warn" };
+  Unreachable: "bad", Refused: "bad", Rejected: "bad", Paused: "warn" };
 const SVG = "http://www.w3.org/2000/svg";
 
 function filterBy(field, value) {
@@ -25,6 +25,17 @@ function number(value, label) {
   return el("span", {}, el("b", {}, String(value ?? 0)), " ", el("span", { className: "dim" }, label));
 }
 
+// Free GPUs and the like, the guard, and credentials that end within an hour; "": nothing of the kind.
+function assets(worker) {
+  const { capacity, guard, credentials } = worker, facts = [];
+  if (capacity && capacity.state !== "known") facts.push(`free capacity is ${capacity.state}`);
+  for (const r of capacity && capacity.state === "known" ? capacity.resources : [])
+    if (r.name.includes("/")) facts.push(`${r.free} of ${r.allocatable} ${r.name} free`);
+  if (guard) facts.push(`guard: ${guard.state}`);
+  if (credentials && credentials.expiresAt) facts.push(`${credentials.kind} until ${new Date(credentials.expiresAt).toLocaleString()}`);
+  return facts.join(", ");
+}
+
 function card(worker, most) {
   const samples = model.latencies.get(worker.name) || [], last = samples[samples.length - 1];
   const blind = (worker.kinds || []).filter((kind) => !kind.eligible && kind.problem && kind.problem !== worker.reason);
@@ -39,6 +50,7 @@ function card(worker, most) {
     sparkline(samples),
     el("span", { className: "why" }, last === undefined ? "no latency yet" : `${(last * 1000).toFixed(last < 0.01 ? 1 : 0)} ms a request, ` +
       `${worker.inFlight} of ${worker.window} in flight`),
+    assets(worker) ? el("span", { className: "why" }, assets(worker)) : null,
     worker.reason ? el("span", { className: "why" }, worker.reason) : null,
     ...blind.slice(0, 2).map((kind) => el("span", { className: "why" }, `${kind.kind}: ${kind.problem}`)));
 }

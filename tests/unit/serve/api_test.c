@@ -70,6 +70,81 @@ static void a_worker_says_why_it_is_not_ready(void **state) {
     end(&desk);
 }
 
+static void a_worker_that_rejects_the_host_says_so(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    stage_contact(&desk.stage, 1, CONTACT_REJECTED);
+    stage_step(&desk.stage, &(struct engine_event){.type = EVENT_DENIED, .cluster = 2, .problem = "the host may not x"});
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    assert_at(&desk, "/items/0/state", "\"Rejected\"");
+    assert_at(&desk, "/items/0/contact", "\"rejected\"");
+    assert_non_null(strstr(desk.body.data, "run \\\"wharf join\\\" for the worker again"));
+    assert_at(&desk, "/items/0/kinds/0/eligible", "false");
+    assert_at(&desk, "/items/1/state", "\"Ready\""); // it is used for what it permits
+    assert_at(&desk, "/items/1/contact", "\"rejected\"");
+    assert_non_null(strstr(desk.body.data, "\"the host may not x (403); "));
+    stage_contact(&desk.stage, 1, CONTACT_GOOD);
+    stage_step(&desk.stage, &(struct engine_event){.type = EVENT_DENIED, .cluster = 2});
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    for (int i = 0; i < 2; i++) {
+        assert_at(&desk, i ? "/items/1/state" : "/items/0/state", "\"Ready\"");
+        assert_at(&desk, i ? "/items/1/contact" : "/items/0/contact", "\"good\"");
+        assert_at(&desk, i ? "/items/1/reason" : "/items/0/reason", "null");
+    }
+    end(&desk);
+}
+
+static void a_worker_shows_its_guard_its_credentials_and_what_is_free(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    assert_at(&desk, "/items/0/credentials", "{\"kind\":\"token\",\"expiresAt\":\"2026-01-02T03:04:05Z\"}");
+    assert_at(&desk, "/items/1/credentials", "{\"kind\":\"certificate\",\"expiresAt\":null}");
+    assert_at(&desk, "/items/0/guard", "null");
+    assert_at(&desk, "/items/0/capacity", "null");
+    struct nodes *nodes = nodes_new(1, 1, 0, 0, 0);
+    nodes->names[0] = strdup("nvidia.com/gpu");
+    nodes->left[0] = 3;
+    nodes->allocatable[0] = 8;
+    stage_step(&desk.stage,
+               &(struct engine_event){.type = EVENT_CAPACITY, .cluster = 1, .capacity = {CAPACITY_KNOWN, NULL, nodes}});
+    stage_step(&desk.stage,
+               &(struct engine_event){
+                   .type = EVENT_CAPACITY, .cluster = 2, .capacity = {CAPACITY_UNKNOWN, "nodes: forbidden", NULL}});
+    desk.features.fencing = true;
+    assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    assert_at(&desk, "/items/0/guard/state", "\"unknown\"");
+    assert_at(&desk, "/items/0/capacity",
+              "{\"state\":\"known\",\"problem\":null,\"nodes\":1,\"resources\":[{\"name\":\"nvidia.com/gpu\","
+              "\"allocatable\":\"8\",\"free\":\"3\"}]}");
+    assert_at(&desk, "/items/1/capacity",
+              "{\"state\":\"unknown\",\"problem\":\"nodes: forbidden\",\"nodes\":0,\"resources\":[]}");
+    end(&desk);
+}
+
+static void the_rights_that_the_host_needs_follow_its_settings(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    assert_int_equal(get(&desk, "/api/v1/rights?account=other&logs=false"), 200);
+    assert_at(&desk, "/kinds", "[{\"group\":\"batch\",\"resource\":\"jobs\",\"versions\":[\"v1\"]}]");
+    assert_at(&desk, "/items/1", "{\"scope\":\"work\",\"group\":\"batch\",\"resources\":[\"jobs\"],"
+                                 "\"verbs\":[\"create\",\"patch\",\"delete\"],\"name\":null}");
+    assert_non_null(strstr(desk.body.data, "\"name\":\"other\""));
+    assert_null(strstr(desk.body.data, "nodes"));
+    assert_null(strstr(desk.body.data, "pods"));
+    desk.features.capacity = true;
+    assert_int_equal(get(&desk, "/api/v1/rights"), 200);
+    assert_non_null(strstr(desk.body.data, "[\"nodes\",\"pods\"]"));
+    assert_non_null(strstr(desk.body.data, "pods/log"));
+    end(&desk);
+}
+
 static void a_worker_says_how_long_recent_requests_took(void **state) {
     (void)state;
     struct desk desk;
@@ -350,6 +425,9 @@ int main(void) {
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),
         cmocka_unit_test(a_worker_says_how_long_recent_requests_took),
         cmocka_unit_test(a_worker_says_what_it_is_used_for),
+        cmocka_unit_test(a_worker_that_rejects_the_host_says_so),
+        cmocka_unit_test(a_worker_shows_its_guard_its_credentials_and_what_is_free),
+        cmocka_unit_test(the_rights_that_the_host_needs_follow_its_settings),
         cmocka_unit_test(workloads_are_filtered_and_paged),
         cmocka_unit_test(what_changed_since_is_told_or_the_reader_begins_anew),
         cmocka_unit_test(failures_are_a_status_with_a_sentence),

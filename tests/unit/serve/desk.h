@@ -24,6 +24,7 @@ struct desk {
     const char *from, *labels;
     size_t max_active;       // of w1
     struct histogram recent; // of w1
+    struct rights_features features;
     bool stopped, broken;    // the host does not answer; the management cluster does not
     const char *discovery;   // answered for batch/v1, or NULL
     unsigned asked, reads;   // of the engine; of the management cluster
@@ -39,6 +40,7 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
                                   .in_sync = true,
                                   .been_in_sync = true,
                                   .origin = "here",
+                                  .features = desk->features,
                                   .started_wall_ns = desk->stage.now.wall_ns};
     struct error *error = stats_copy(engine_stats(desk->stage.engine), &out->stats);
     if (desk->from) {
@@ -54,6 +56,9 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         out->readings[c].silence_ns = CLOCK_SECOND / 2;
     out->readings[1].recent = desk->recent;
+    out->readings[1].meter.credentials = CREDENTIALS_TOKEN;
+    out->readings[1].meter.token_ns = INT64_C(1767323045) * CLOCK_SECOND;
+    out->readings[2].meter.credentials = CREDENTIALS_CERTIFICATE;
     for (size_t p = 0; p < STATS_PHASES; p++)
         out->workloads += out->stats.kinds[0].phases[p];
     return error;
