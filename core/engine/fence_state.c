@@ -12,9 +12,9 @@ void fence_forget(struct engine *engine, size_t cluster) {
 void fence_count(struct engine *engine, size_t cluster) {
     const struct fence *fence = &engine->slots[cluster].fence;
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
-    enum guard_state state = !engine->fencing.enabled   ? GUARD_STATE_OFF
-                             : !fence->known            ? GUARD_STATE_UNKNOWN
-                             : fence->news.guarded == 0 ? GUARD_STATE_NONE
+    enum guard_state state = !engine->fencing.enabled                   ? GUARD_STATE_OFF
+                             : !fence->known                            ? GUARD_STATE_UNKNOWN
+                             : fence->news.guarded == 0                 ? GUARD_STATE_NONE
                              : fence->news.fencing & shard_mask(engine) ? GUARD_STATE_FENCING
                                                                         : GUARD_STATE_ALIVE;
     if (state != stats->guard)

@@ -44,20 +44,20 @@ enum worker_obstacle {
     OBSTACLE_REFUSED,     // its identity
     OBSTACLE_UNREACHABLE, // its API server
     OBSTACLE_CONNECTING,
-    OBSTACLE_KIND,      // does not serve it
-    OBSTACLE_PAUSED,    // too many orphans
-    OBSTACLE_SUSPECT,   // answers late
-    OBSTACLE_CLOSED,    // cordoned, drained or leaving
-    OBSTACLE_REJECTED,  // it rejected the mirror
-    OBSTACLE_OCCUPIED,  // an object of the name is there
-    OBSTACLE_SELECTOR,  // its labels do not match
-    OBSTACLE_PINNED,    // the workload names others
-    OBSTACLE_FULL,      // maxActive
-    OBSTACLE_CAPACITY,  // the workload's requests do not fit
-    OBSTACLE_NAMESPACE, // the namespace is not allowed there
-    OBSTACLE_TRIED,     // it did not start there in time
-    OBSTACLE_UNDECIDED, // the labels of the namespace, which decide, are not known
-    OBSTACLE_FENCED,    // its guard would stop what is created there
+    OBSTACLE_KIND,       // does not serve it
+    OBSTACLE_PAUSED,     // too many orphans
+    OBSTACLE_SUSPECT,    // answers late
+    OBSTACLE_CLOSED,     // cordoned, drained or leaving
+    OBSTACLE_REJECTED,   // it rejected the mirror
+    OBSTACLE_OCCUPIED,   // an object of the name is there
+    OBSTACLE_SELECTOR,   // its labels do not match
+    OBSTACLE_PINNED,     // the workload names others
+    OBSTACLE_FULL,       // maxActive
+    OBSTACLE_CAPACITY,   // the workload's requests do not fit
+    OBSTACLE_NAMESPACE,  // the namespace is not allowed there
+    OBSTACLE_TRIED,      // it did not start there in time
+    OBSTACLE_UNDECIDED,  // the labels of the namespace, which decide, are not known
+    OBSTACLE_FENCED,     // its guard would stop what is created there
     OBSTACLE_CREDENTIALS // it rejects the host
 };
 

@@ -45,7 +45,7 @@ struct stats_capacity { // of a worker, as its nodes were seen last
     } resources[STATS_RESOURCES];
 };
 
-enum guard_state { // of a worker
+enum guard_state {       // of a worker
     GUARD_STATE_OFF,     // fencing is not enabled
     GUARD_STATE_UNKNOWN, // the worker is not connected, or was not asked yet
     GUARD_STATE_NONE,
@@ -70,7 +70,7 @@ struct stats_cluster {
     struct stats_watch *watches; // one a kind
     enum contact contact;
     char rejected[360]; // REJECTED: why
-    uint64_t active; // unfinished workloads placed here (workers)
+    uint64_t active;    // unfinished workloads placed here (workers)
     uint64_t mirrors;
     uint64_t window, in_flight;     // requests: how many may be in flight (window.h), and are
     uint64_t waiting[WORK_CLASSES]; // objects that wait for a place, by class
@@ -81,7 +81,7 @@ struct stats_cluster {
     struct stats_capacity capacity;
     enum guard_state guard;
     int64_t guard_since_ns; // wall clock
-    uint64_t unproven; // mirrors that are neither adopted nor deleted because they are not proven
+    uint64_t unproven;      // mirrors that are neither adopted nor deleted because they are not proven
 };
 
 struct stats_kind {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rights that a worker denies although a kind needs them. A write that was answered with 403 may have been rejected by
-// an admission policy, or the worker's authorizer denies it: a SelfSubjectAccessReview decides, and is repeated every few
-// seconds while the right is denied, so that a grant is noticed. Nothing is sent while no write is answered with 403. On
-// the cluster's thread.
+// an admission policy, or the worker's authorizer denies it: a SelfSubjectAccessReview decides, and is repeated every
+// few seconds while the right is denied, so that a grant is noticed. Nothing is sent while no write is answered with
+// 403. On the cluster's thread.
 #ifndef WHARF_HOST_ACCESS_H
 #define WHARF_HOST_ACCESS_H
 
@@ -11,8 +11,8 @@
 #include "core/kube/client.h"
 
 struct access_options {
-    struct client *client; // not owned, like what follows
-    struct probe *probe;   // asked whether other rights were revoked, too
+    struct client *client;                               // not owned, like what follows
+    struct probe *probe;                                 // asked whether other rights were revoked, too
     void (*post)(void *ctx, struct engine_event *event); // see link_options
     void *ctx;
 };

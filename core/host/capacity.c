@@ -111,10 +111,11 @@ static void on_refused(void *ctx, bool first, int64_t open_ns, const char *probl
     optional_watch_close(other_part(part)->optional, CLOCK_NEVER);
     for (int p = 0; p < PARTS; p++)
         watch->parts[p].lost = false;
-    warn(watch,
-         "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and nothing "
-         "that asks for pods is placed there; \"wharf join\" for it again grants list and watch of both; or set "
-         "capacity: false for it");
+    warn(
+        watch,
+        "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and nothing "
+        "that asks for pods is placed there; \"wharf join\" for it again grants list and watch of both; or set "
+        "capacity: false for it");
     if (watch->told != CAPACITY_UNKNOWN)
         tell(watch, CAPACITY_UNKNOWN, NULL);
 }

@@ -23,7 +23,7 @@ struct capacity_watch_options {
 
 struct capacity_watch;
 struct error *capacity_watch_new(const struct capacity_watch_options *options, struct capacity_watch **out);
-void capacity_watch_free(struct capacity_watch *watch); // posts nothing; NULL is allowed
+void capacity_watch_free(struct capacity_watch *watch);  // posts nothing; NULL is allowed
 void capacity_watch_hurry(struct capacity_watch *watch); // the server was heard again; NULL is allowed
 int64_t capacity_watch_tick(struct capacity_watch *watch, struct moment now);
 

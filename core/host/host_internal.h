@@ -6,12 +6,12 @@
 #define WHARF_HOST_HOST_INTERNAL_H
 
 #include "core/engine/settings.h"
-#include "core/host/rights.h"
 #include "core/host/elections.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
 #include "core/host/query.h"
+#include "core/host/rights.h"
 #include "core/host/startup.h"
 #include "core/host/turn.h"
 #include "core/host/wire.h"
@@ -82,7 +82,7 @@ struct host {
     struct engine_settings settings;         // under the mutex, like `is_set` and
     struct wire_settings next_wire_settings; // without kinds
     struct rights_features features;
-    struct placement_settings *placement;    // of settings
+    struct placement_settings *placement; // of settings
     struct namespace_watch *namespace_watch;
     struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL
     struct exec_policy *policy;      // the one before, in use; NULL: that of `config`

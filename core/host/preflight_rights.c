@@ -169,7 +169,7 @@ static void may_elect(struct visit *visit) {
         check_all(visit, leases, sizeof(leases) / sizeof(leases[0]));
 }
 
-// Without them the worker has no limits.
+// Without them nothing is placed there by capacity.
 static void may_see_capacity(struct visit *visit) {
     static const struct access_review seen[] = {
         {"", "nodes", NULL, "list", NULL, NULL},

@@ -47,15 +47,15 @@ struct rights_features rights_features_of(const struct config *config);
 struct rights_wanted {
     const struct kind *const *kinds;
     size_t n_kinds;
-    bool seal;              // management: the key in a Secret, made if missing
-    bool worker_secrets;    // management: workers from Secrets, whose tokens are renewed
-    bool cluster_profiles;  // management: workers from ClusterProfiles
-    bool namespace_labels;  // management: a rule of placement selects by them
-    bool callers;           // management: callers of the API are authenticated and authorized
-    bool logs;              // worker: wharf logs and wharf exec
+    bool seal;                       // management: the key in a Secret, made if missing
+    bool worker_secrets;             // management: workers from Secrets, whose tokens are renewed
+    bool cluster_profiles;           // management: workers from ClusterProfiles
+    bool namespace_labels;           // management: a rule of placement selects by them
+    bool callers;                    // management: callers of the API are authenticated and authorized
+    bool logs;                       // worker: wharf logs and wharf exec
     struct rights_features features; // worker
-    const char *seal_name;  // of the Secret
-    const char *account;    // the host's ServiceAccount
+    const char *seal_name;           // of the Secret
+    const char *account;             // the host's ServiceAccount
 };
 
 struct rights {

@@ -35,7 +35,7 @@ struct wire {
     struct loop *loop;
     struct link *link; // on the connection's thread only, like `outbox`
     struct outbox outbox;
-    uint64_t credentials;          // generation of those that were `published`
+    uint64_t credentials; // generation of those that were `published`
     bool published;
     bool background, settled;      // of that thread: see background.h; all watches have begun
     atomic_size_t pending;         // unanswered commands and Events, as last published by that thread

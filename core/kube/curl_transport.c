@@ -282,10 +282,10 @@ uint64_t curl_transport_credentials(struct transport *transport, enum credential
     const struct credentials *credentials = &curl_of(transport)->credentials;
     const char *header = credentials->authorization;
     *token = header ? header + strlen(CREDENTIALS_BEARER) : NULL;
-    *kind = credentials->endpoint->exec                             ? CREDENTIALS_PLUGIN
-            : header                                                ? CREDENTIALS_TOKEN
-            : credentials->pem_set && credentials->pem_set->cert    ? CREDENTIALS_CERTIFICATE
-                                                                    : CREDENTIALS_NONE;
+    *kind = credentials->endpoint->exec                          ? CREDENTIALS_PLUGIN
+            : header                                             ? CREDENTIALS_TOKEN
+            : credentials->pem_set && credentials->pem_set->cert ? CREDENTIALS_CERTIFICATE
+                                                                 : CREDENTIALS_NONE;
     return credentials->generation;
 }
 

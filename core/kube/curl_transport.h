@@ -6,8 +6,8 @@
 #include "core/base/clock.h"
 #include "core/kube/budget.h"
 #include "core/kube/kubeconfig.h"
-#include "core/kube/types.h"
 #include "core/kube/transport.h"
+#include "core/kube/types.h"
 
 // Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if libcurl lacks a required
 // feature (TLS, threads).

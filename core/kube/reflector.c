@@ -12,7 +12,7 @@
 // Of a server that was not heard at all: a refused connection costs little, and whoever comes back is to be used soon.
 #define UNHEARD_FIRST_NS (1 * CLOCK_SECOND)
 #define UNHEARD_MAX_NS (15 * CLOCK_SECOND)
-#define UNHEARD_JITTER 8 // up to an eighth
+#define UNHEARD_JITTER 8                 // up to an eighth
 #define DENIED_MAX_NS (6 * CLOCK_SECOND) // after a 403: a grant is noticed soon. After a 401 the probe notices
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)

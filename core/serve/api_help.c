@@ -20,7 +20,8 @@ static bool is(const char *reason, const char *name) {
 }
 
 static void help_to_join(struct explain *explain, const char *worker) {
-    help_add(explain, "wharf join --context %s --name %s # renews the host's credentials and rights there", worker, worker);
+    help_add(explain, "wharf join --context %s --name %s # renews the host's credentials and rights there", worker,
+             worker);
 }
 
 static void help_with_rejection(struct explain *explain, const char *worker, const char *reason) {

@@ -106,16 +106,21 @@ def a_job_is_placed_where_its_gpus_are_and_waits_where_there_are_none_left(env):
 
 
 @may_be_refused(*((worker, "*", 403) for worker in ("w1", "w2")))
-def a_worker_that_does_not_show_its_nodes_has_no_limits_and_check_says_what_it_lacks(env):
+def a_worker_that_does_not_show_its_nodes_gets_nothing_by_capacity_until_the_right_is_granted(env):
     env.host.use()   # a watch that was permitted goes on
-    with _nodes(env, [0] * len(env.workers)):
+    count = len(env.workers)
+    with _nodes(env, [4] * count):
         env.host.use(placement='{capacity: true}')
         _known(env, 0)
-        until(lambda: env.host.logged("does not let the host watch its nodes and pods"), "it to be told")
-        env.submit(_asking("anyway", 3))
-        env.placed("anyway")
-        env.until_counts("anyway", ready=1)
+        until(lambda: env.host.logged("does not permit the host to watch its nodes and pods"), "it to be told")
+        env.submit(_asking("waits", 3))
+        env.until_event("waits", rf"^Unschedulable: 0/{count} workers accept it: .* free capacity is unknown")
+        _waits(env, "waits")
         code, text, error = env.host.command("check", "--online")
         assert code != 0 and "may not list nodes" in text + error, text + error
+        with _rights(env):
+            until(lambda: env.job("waits")["metadata"].get("annotations", {}).get("wharf.dev/cluster"),
+                  "it to be placed once the right is granted", timeout=60)
+            env.until_counts("waits", ready=1)
     env.host.use()
 

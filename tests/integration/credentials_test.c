@@ -373,8 +373,7 @@ static bool page_says(struct scene *scene, const char *path, const char *text) {
 static bool w1_is_rejected(struct scene *scene, const char *why) {
     return wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"rejected\"}") == 1 &&
            page_says(scene, "/readyz", "w1: rejects the host: ") && page_says(scene, "/readyz", why) &&
-           page_says(scene, "/api/v1/workers", "\"contact\":\"rejected\"") &&
-           page_says(scene, "/api/v1/workers", why);
+           page_says(scene, "/api/v1/workers", "\"contact\":\"rejected\"") && page_says(scene, "/api/v1/workers", why);
 }
 
 static bool none_is_rejected(struct scene *scene) {

@@ -152,9 +152,8 @@ static void put_lost_of_role(const struct json *role, const struct rights *right
 // What the flags --namespaced and --without-logs take away was asked for.
 static struct error *rights_without_limits(const struct join *join, struct rights *out) {
     const struct join_needed *with_logs = join->rights.with_logs ? &join->needed : &join->needed_with_logs;
-    struct rbac_options options = {.account = join->rights.account,
-                                   .with_logs = true,
-                                   .given = join->rights.given ? &with_logs->rights : NULL};
+    struct rbac_options options = {
+        .account = join->rights.account, .with_logs = true, .given = join->rights.given ? &with_logs->rights : NULL};
     return rbac_rights(&options, &join->enabled, out);
 }
 
@@ -177,8 +176,9 @@ struct error *join_check_lost(struct join *join, bool agreed) {
         printf("%s: ClusterRole %s loses %s\n", join->worker.role, name, lost.data);
         return NULL;
     }
-    return error_new(ERROR_REFUSED,
-                     "%s: ClusterRole %s would lose %s: give the host's configuration with --config, or --reduce-rights "
-                     "if the host no longer needs them",
-                     join->worker.role, name, lost.data);
+    return error_new(
+        ERROR_REFUSED,
+        "%s: ClusterRole %s would lose %s: give the host's configuration with --config, or --reduce-rights "
+        "if the host no longer needs them",
+        join->worker.role, name, lost.data);
 }

@@ -196,13 +196,19 @@ static const char *gpus(const struct json *item, char cell[STATUS_CELL_MAX]) {
 }
 
 static const struct status_column worker_columns[] = {
-    {"WORKER", false, item_name},   {"STATE", false, item_state},
-    {"ACTIVE", false, item_active}, {"MIRRORS", false, item_mirrors},
-    {"LATENCY", false, latency},    {"CONTACT", false, contact},
-    {"IN FLIGHT", true, window},    {"WAITING", true, item_waiting_requests},
-    {"FREE", true, gpus},           {"GUARD", true, guard},
+    {"WORKER", false, item_name},
+    {"STATE", false, item_state},
+    {"ACTIVE", false, item_active},
+    {"MIRRORS", false, item_mirrors},
+    {"LATENCY", false, latency},
+    {"CONTACT", false, contact},
+    {"IN FLIGHT", true, window},
+    {"WAITING", true, item_waiting_requests},
+    {"FREE", true, gpus},
+    {"GUARD", true, guard},
     {"CREDENTIALS", true, credentials},
-    {"LABELS", true, labels},       {"FROM", true, item_from},
+    {"LABELS", true, labels},
+    {"FROM", true, item_from},
     {"REASON", false, item_reason},
 };
 const struct status_view status_workers = {"workers", worker_columns, COUNT(worker_columns), "name"};

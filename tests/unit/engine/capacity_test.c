@@ -278,7 +278,8 @@ static void a_worker_of_which_nothing_is_known_yet_gets_nothing_and_that_is_told
         play_seen(&play, 0, asking("a", "", "1"));
         play_wait(&play, 20 * CLOCK_MINUTE);
         assert_string_equal(placed_in(&play, "a"), "");
-        assert_non_null(strstr(play.notes.data, "0/2 workers accept it: w1 free capacity is unknown; w2 lacks 1 nvidia"));
+        assert_non_null(
+            strstr(play.notes.data, "0/2 workers accept it: w1 free capacity is unknown; w2 lacks 1 nvidia"));
         assert_int_equal(engine_stats(play.engine)->clusters[1].capacity.state, states[i]);
         gpus_left(&play, 1, 1);
         assert_string_equal(placed_in(&play, "a"), "w1"); // at once

@@ -75,7 +75,9 @@ static void a_worker_that_rejects_the_host_says_so(void **state) {
     struct desk desk;
     begin(&desk);
     stage_contact(&desk.stage, 1, CONTACT_REJECTED);
-    stage_step(&desk.stage, &(struct engine_event){.type = EVENT_DENIED, .cluster = 2, .problem = "the host may not x"});
+    stage_contact(&desk.stage, 2, CONTACT_GOOD);
+    stage_step(&desk.stage,
+               &(struct engine_event){.type = EVENT_DENIED, .cluster = 2, .problem = "the host may not x"});
     stage_run(&desk.stage, CLOCK_SECOND);
     assert_int_equal(get(&desk, "/api/v1/workers"), 200);
     assert_at(&desk, "/items/0/state", "\"Rejected\"");
@@ -113,9 +115,9 @@ static void a_worker_shows_its_guard_its_credentials_and_what_is_free(void **sta
     nodes->allocatable[0] = 8;
     stage_step(&desk.stage,
                &(struct engine_event){.type = EVENT_CAPACITY, .cluster = 1, .capacity = {CAPACITY_KNOWN, NULL, nodes}});
-    stage_step(&desk.stage,
-               &(struct engine_event){
-                   .type = EVENT_CAPACITY, .cluster = 2, .capacity = {CAPACITY_UNKNOWN, "nodes: forbidden", NULL}});
+    stage_step(&desk.stage, &(struct engine_event){.type = EVENT_CAPACITY,
+                                                   .cluster = 2,
+                                                   .capacity = {CAPACITY_UNKNOWN, "nodes: forbidden", NULL}});
     desk.features.fencing = true;
     assert_int_equal(get(&desk, "/api/v1/workers"), 200);
     assert_at(&desk, "/items/0/guard/state", "\"unknown\"");
@@ -133,8 +135,9 @@ static void the_rights_that_the_host_needs_follow_its_settings(void **state) {
     begin(&desk);
     assert_int_equal(get(&desk, "/api/v1/rights?account=other&logs=false"), 200);
     assert_at(&desk, "/kinds", "[{\"group\":\"batch\",\"resource\":\"jobs\",\"versions\":[\"v1\"]}]");
-    assert_at(&desk, "/items/1", "{\"scope\":\"work\",\"group\":\"batch\",\"resources\":[\"jobs\"],"
-                                 "\"verbs\":[\"create\",\"patch\",\"delete\"],\"name\":null}");
+    assert_at(&desk, "/items/1",
+              "{\"scope\":\"work\",\"group\":\"batch\",\"resources\":[\"jobs\"],"
+              "\"verbs\":[\"create\",\"patch\",\"delete\"],\"name\":null}");
     assert_non_null(strstr(desk.body.data, "\"name\":\"other\""));
     assert_null(strstr(desk.body.data, "nodes"));
     assert_null(strstr(desk.body.data, "pods"));

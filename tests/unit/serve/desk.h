@@ -25,9 +25,9 @@ struct desk {
     size_t max_active;       // of w1
     struct histogram recent; // of w1
     struct rights_features features;
-    bool stopped, broken;    // the host does not answer; the management cluster does not
-    const char *discovery;   // answered for batch/v1, or NULL
-    unsigned asked, reads;   // of the engine; of the management cluster
+    bool stopped, broken;  // the host does not answer; the management cluster does not
+    const char *discovery; // answered for batch/v1, or NULL
+    unsigned asked, reads; // of the engine; of the management cluster
     struct buffer body;
     struct json *answer; // parsed
 };
