@@ -194,6 +194,13 @@ static void on_seen(struct engine *engine, size_t cluster, size_t kind, struct o
         observe_seen(engine, cluster, kind, object);
 }
 
+static void on_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    engine->stats.clusters[cluster].watches[kind].gone++;
+    if (cluster == ENGINE_MANAGEMENT)
+        orphans_note_revision(engine, kind, object->value);
+    observe_gone(engine, cluster, kind, object);
+}
+
 // Of a connection to a worker that left meanwhile. Answers and time have no cluster.
 static bool is_late(const struct engine *engine, const struct engine_event *event) {
     return event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME &&
@@ -223,10 +230,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         event->object = NULL;
         break;
     case EVENT_GONE:
-        engine->stats.clusters[event->cluster].watches[event->kind].gone++;
-        if (event->cluster == ENGINE_MANAGEMENT)
-            orphans_note_revision(engine, event->kind, event->object->value);
-        observe_gone(engine, event->cluster, event->kind, event->object);
+        on_gone(engine, event->cluster, event->kind, event->object);
         event->object = NULL;
         break;
     case EVENT_LISTED:

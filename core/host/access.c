@@ -14,15 +14,16 @@
 
 struct right_state {
     char *group, *plural; // NULL: the place is free
-    char namespace_[64];
-    size_t kind;
-    const char *verb;
+    struct access_subject of;
     bool denied;
     int64_t at_ns; // asked for again, or forgotten
 };
 
 struct access {
-    struct access_options options;
+    struct client *client;
+    struct probe *probe;
+    void (*post)(void *ctx, struct engine_event *event);
+    void *ctx;
     struct right_state rights[RIGHTS];
     struct right_state *asked; // the review in flight
     bool answered, allowed;    // it has ended
@@ -32,12 +33,29 @@ static const char *verb_of(enum verb verb) {
     return verb == VERB_CREATE ? "create" : verb == VERB_DELETE ? "delete" : verb == VERB_MERGE_PATCH ? "patch" : NULL;
 }
 
-struct error *access_new(const struct access_options *options, struct access **out) {
+void access_subject(struct kind *const *kinds, size_t n_kinds, const struct request *request,
+                    struct access_subject *out) {
+    const struct resource *resource = &request->resource;
+    const char *verb = verb_of(request->verb);
+    *out = (struct access_subject){.verb = NULL};
+    for (size_t k = 0; verb && k < n_kinds; k++) {
+        const wharf_kind *abi = &kinds[k]->abi;
+        if (strcmp(abi->plural, resource->plural) != 0 || strcmp(abi->group, resource->group) != 0)
+            continue;
+        out->kind = k;
+        out->verb = verb;
+        text_copy(out->namespace_, sizeof out->namespace_, request->namespace_);
+        return;
+    }
+}
+
+struct error *access_new(struct client *client, struct probe *probe,
+                         void (*post)(void *ctx, struct engine_event *event), void *ctx, struct access **out) {
     struct access *access = calloc(1, sizeof *access);
     *out = access;
     if (!access)
         return error_no_memory();
-    access->options = *options;
+    *access = (struct access){.client = client, .probe = probe, .post = post, .ctx = ctx};
     return NULL;
 }
 
@@ -55,32 +73,30 @@ void access_free(struct access *access) {
     free(access);
 }
 
-void access_forbidden(struct access *access, size_t kind, const struct kind *of, enum verb verb,
-                      const char *namespace_) {
+void access_answered(struct access *access, const struct access_subject *subject, struct kind *const *kinds,
+                     const struct response *response) {
     struct right_state *place = NULL;
-    const char *word = verb_of(verb);
+    if (!access || response->reason != REASON_FORBIDDEN || !subject->verb)
+        return;
     for (size_t i = 0; i < RIGHTS; i++) {
         struct right_state *right = &access->rights[i];
         if (!right->plural)
             place = right;
-        else if (right->kind == kind && right->verb == word && strcmp(right->namespace_, namespace_) == 0)
+        else if (right->of.kind == subject->kind && right->of.verb == subject->verb &&
+                 strcmp(right->of.namespace_, subject->namespace_) == 0)
             return;
     }
-    if (!place || !word || strlen(namespace_) >= sizeof place->namespace_)
+    if (!place)
         return;
-    *place = (struct right_state){.group = strdup(of->abi.group), .plural = strdup(of->abi.plural)};
-    if (!place->group || !place->plural) {
+    const wharf_kind *abi = &kinds[subject->kind]->abi;
+    *place = (struct right_state){.group = strdup(abi->group), .plural = strdup(abi->plural), .of = *subject};
+    if (!place->group || !place->plural)
         forget(place);
-        return;
-    }
-    place->kind = kind;
-    place->verb = word;
-    text_copy(place->namespace_, sizeof place->namespace_, namespace_);
 }
 
 static void put_right(const struct right_state *right, struct buffer *out) {
-    buffer_printf(out, "the host may not %s %s%s%s in namespace %s", right->verb, right->plural,
-                  *right->group ? "." : "", right->group, right->namespace_);
+    buffer_printf(out, "the host may not %s %s%s%s in namespace %s", right->of.verb, right->plural,
+                  *right->group ? "." : "", right->group, right->of.namespace_);
 }
 
 // Everything that is denied of the kind, as one sentence.
@@ -89,7 +105,7 @@ static void tell(struct access *access, size_t kind) {
     size_t more = 0;
     for (size_t i = 0; i < RIGHTS; i++) {
         const struct right_state *right = &access->rights[i];
-        if (!right->denied || right->kind != kind)
+        if (!right->denied || right->of.kind != kind)
             continue;
         if (text.len == 0)
             put_right(right, &text);
@@ -99,7 +115,7 @@ static void tell(struct access *access, size_t kind) {
     if (more > 0)
         buffer_printf(&text, ", and lacks %zu more rights", more);
     struct engine_event event = {.type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL};
-    access->options.post(access->options.ctx, &event);
+    access->post(access->ctx, &event);
 }
 
 static void on_answer(void *ctx, struct response *response) {
@@ -114,7 +130,7 @@ void access_end(struct access *access) {
     for (size_t i = 0; access && i < RIGHTS; i++) {
         struct right_state *right = &access->rights[i];
         bool told = right->denied;
-        size_t kind = right->kind;
+        size_t kind = right->of.kind;
         forget(right);
         if (told)
             tell(access, kind);
@@ -124,7 +140,7 @@ void access_end(struct access *access) {
 static bool ask(struct access *access, struct right_state *right) {
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     const struct access_review review = {
-        .group = right->group, .resource = right->plural, .verb = right->verb, .namespace_ = right->namespace_};
+        .group = right->group, .resource = right->plural, .verb = right->of.verb, .namespace_ = right->of.namespace_};
     if (!access_review_write(&review, &body))
         return false;
     const struct request request = {.verb = VERB_CREATE,
@@ -135,7 +151,7 @@ static bool ask(struct access *access, struct right_state *right) {
                                     .namespace_ = "",
                                     .body = body.data,
                                     .body_len = body.len};
-    struct error *error = client_submit(access->options.client, &request, on_answer, access, NULL);
+    struct error *error = client_submit(access->client, &request, on_answer, access, NULL);
     bool sent = !error;
     error_free(error);
     if (sent)
@@ -152,16 +168,16 @@ static void take_answer(struct access *access, struct moment now) {
     access->answered = false;
     if (!changed)
         return;
-    tell(access, right->kind);
+    tell(access, right->of.kind);
     if (right->denied)
-        probe_disconnected(access->options.probe); // perhaps all rights were revoked
+        probe_disconnected(access->probe); // perhaps all rights were revoked
 }
 
 int64_t access_tick(struct access *access, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
-    if (access->answered)
+    if (access && access->answered)
         take_answer(access, now);
-    for (size_t i = 0; i < RIGHTS; i++) {
+    for (size_t i = 0; access && i < RIGHTS; i++) {
         struct right_state *right = &access->rights[i];
         bool is_new = right->plural && right->at_ns == 0, due = right->plural && now.mono_ns >= right->at_ns;
         if (due && !is_new && !right->denied)

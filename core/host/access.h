@@ -10,21 +10,23 @@
 #include "core/engine/event.h"
 #include "core/kube/client.h"
 
-struct access_options {
-    struct client *client;                               // not owned, like what follows
-    struct probe *probe;                                 // asked whether other rights were revoked, too
-    void (*post)(void *ctx, struct engine_event *event); // see link_options
-    void *ctx;
-};
-
 struct access;
-struct error *access_new(const struct access_options *options, struct access **out);
+// `client` and `probe` are not owned. The probe is asked whether all rights were revoked; `post`: see link_options.
+struct error *access_new(struct client *client, struct probe *probe,
+                         void (*post)(void *ctx, struct engine_event *event), void *ctx, struct access **out);
 void access_end(struct access *access);  // posts that nothing is denied any longer; NULL is allowed
 void access_free(struct access *access); // after its client; NULL is allowed
 
-// A write of the kind was answered with 403.
-void access_forbidden(struct access *access, size_t kind, const struct kind *of, enum verb verb,
-                      const char *namespace_);
+struct access_subject { // of a write; `verb` NULL: of nothing that is looked at
+    size_t kind;
+    const char *verb;
+    char namespace_[64];
+};
+void access_subject(struct kind *const *kinds, size_t n_kinds, const struct request *request,
+                    struct access_subject *out);
+// Its answer. `access` NULL is allowed.
+void access_answered(struct access *access, const struct access_subject *subject, struct kind *const *kinds,
+                     const struct response *response);
 // Does what is due; returns the time of the next call needed. Also to be called after each handler of the client.
 int64_t access_tick(struct access *access, struct moment now);
 

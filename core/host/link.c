@@ -63,9 +63,7 @@ struct ticket {
     uint64_t command;
     bool writes;
     uint64_t object; // hash of the namespace and name of what it writes
-    enum verb verb;
-    char namespace_[64]; // of what it writes of a kind, in a worker; or ""
-    size_t kind;
+    struct access_subject subject;
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of link_ask, else NULL
     void *ctx;
@@ -221,9 +219,7 @@ static void on_answer(void *ctx, struct response *response) {
         free_ticket(ticket);
         return;
     }
-    if (response->reason == REASON_FORBIDDEN && *ticket->namespace_)
-        access_forbidden(link->access, ticket->kind, link->options.settings.kinds[ticket->kind], ticket->verb,
-                         ticket->namespace_);
+    access_answered(link->access, &ticket->subject, link->options.settings.kinds, response);
     if (response->object)
         link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
@@ -366,9 +362,8 @@ static struct error *fill_link(struct link *link) {
         error = link_watch_spaces(options, post_guest, link, &link->spaces);
     if (!error && options->cluster != ENGINE_MANAGEMENT)
         error = keep_leases(link);
-    struct access_options access = {link->client, link->probe, post_guest, link};
     if (!error && options->cluster != ENGINE_MANAGEMENT)
-        error = access_new(&access, &link->access);
+        error = access_new(link->client, link->probe, post_guest, link, &link->access);
     while (!error && link->n_watched < options->settings.n_kinds)
         error = watch_kind(link);
     return error;
@@ -450,28 +445,15 @@ static bool writes(const struct request *request) {
     return (request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH) && request->dry_run == DRY_RUN_NO;
 }
 
-// Which right it takes, to find out whether that is denied.
-static void note_right(struct link *link, const struct request *request, struct ticket *ticket) {
-    const struct resource *resource = &request->resource;
-    for (size_t k = 0; k < link->options.settings.n_kinds && link->access && resource->plural; k++) {
-        const wharf_kind *abi = &link->options.settings.kinds[k]->abi;
-        if (strcmp(abi->plural, resource->plural) != 0 || strcmp(abi->group, resource->group) != 0)
-            continue;
-        ticket->verb = request->verb;
-        ticket->kind = k;
-        text_copy(ticket->namespace_, sizeof ticket->namespace_, request->namespace_);
-        return;
-    }
-}
-
 void link_command(struct link *link, struct moment now, struct command *command) {
     struct ticket *ticket = take_ticket(link, command->id, now);
     if (ticket && writes(&command->request)) {
         ticket->writes = true;
         ticket->object = name_hash(command->request.namespace_, command->request.name);
     }
-    if (ticket && command->request.verb != VERB_RAW_GET)
-        note_right(link, &command->request, ticket);
+    if (ticket && link->access)
+        access_subject(link->options.settings.kinds, link->options.settings.n_kinds, &command->request,
+                       &ticket->subject);
     if (command->request.verb != VERB_GET && command->request.verb != VERB_RAW_GET)
         command->request.gate = gates_at(link->options.gates, command->shard);
     struct error *error =
@@ -583,10 +565,8 @@ static int64_t open_missing(struct link *link, struct moment now) {
 
 int64_t link_tick(struct link *link, struct moment now) {
     int64_t next_ns = clock_earlier(open_missing(link, now), probe_tick(link->probe, now)); // which may cause relists
-    for (size_t k = 0; k < link->n_watched; k++) {
-        int64_t at_ns = reflector_tick(link->watched[k]->reflector, now);
-        next_ns = at_ns < next_ns ? at_ns : next_ns;
-    }
+    for (size_t k = 0; k < link->n_watched; k++)
+        next_ns = clock_earlier(next_ns, reflector_tick(link->watched[k]->reflector, now));
     if (link->capacity)
         next_ns = clock_earlier(next_ns, capacity_watch_tick(link->capacity, now));
     if (link->pods)
@@ -597,12 +577,9 @@ int64_t link_tick(struct link *link, struct moment now) {
     if (link->spaces)
         next_ns = clock_earlier(next_ns, space_watch_tick(link->spaces, now));
     next_ns = clock_earlier(next_ns, fencing_tick(link->fencing, now));
-    if (link->recorder) {
-        int64_t at_ns = recorder_tick(link->recorder, now);
-        next_ns = at_ns < next_ns ? at_ns : next_ns;
-    }
-    if (link->access)
-        next_ns = clock_earlier(next_ns, access_tick(link->access, now));
+    if (link->recorder)
+        next_ns = clock_earlier(next_ns, recorder_tick(link->recorder, now));
+    next_ns = clock_earlier(next_ns, access_tick(link->access, now));
     int64_t at_ns = client_tick(link->client, now);
     meter_publish(link->options.meter, link->recorder ? recorder_dropped(link->recorder) : 0,
                   probe_heard_ns(link->probe));
