@@ -13,7 +13,7 @@ static void log_contact(const struct host *host, const struct engine_event *even
         [CONTACT_GOOD] = "the cluster is reachable",
         [CONTACT_SUSPECT] = "the cluster does not respond: nothing new is placed there until it does",
         [CONTACT_LOST] = "the cluster is unreachable",
-        [CONTACT_REJECTED] = "the cluster rejects the host: nothing new is placed there until it does not",
+        [CONTACT_REJECTED] = "the cluster rejects the host's credentials or rights: nothing new is placed there",
     };
     const char *text =
         event->contact.repeated ? "no attempt to reach the cluster succeeds" : words[event->contact.state];

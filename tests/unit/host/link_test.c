@@ -34,7 +34,7 @@ struct stand {
 static void tell_own(struct stand *stand, const struct engine_event *event) {
     struct buffer *told = &stand->told;
     static const char *const states[] = {"STARTING", "CONNECTED", "LOST", "ABSENT"};
-    static const char *const contacts[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST"};
+    static const char *const contacts[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST", "REJECTED"};
     static const char *const types[] = {
         [EVENT_LISTING] = "listing", [EVENT_SEEN] = "seen",         [EVENT_GONE] = "gone",
         [EVENT_LISTED] = "listed",   [EVENT_STATE] = "state",       [EVENT_ANSWER] = "answer",
