@@ -85,7 +85,6 @@ static struct remote *open_remote(const struct completing *completing) {
     const char *values[REMOTE_N_FLAGS];
     for (size_t i = 0; i < REMOTE_N_FLAGS; i++)
         values[i] = value_of(completing, names[i], 0);
-    values[3] = values[3] ? values[3] : "/etc/wharf/wharf.yaml";
     values[4] = values[4] ? values[4] : "wharf-system";
     struct remote_options options;
     struct remote *remote = NULL;

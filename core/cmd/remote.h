@@ -10,30 +10,30 @@
 #include "core/kube/kubeconfig.h"
 
 struct remote_options { // NULL: not given
-    const char *server; // "http://127.0.0.1:9440", also from WHARF_SERVER
+    const char *server; // "http://127.0.0.1:9440"
     const char *kubeconfig, *context;
-    const char *config;          // the host's; only the default one may be missing
+    const char *config;          // the host's
     const char *host_namespace;  // where the host runs
     const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
+    bool search;                 // none of the flags is given: WHARF_SERVER, WHARF_CONFIG, and the default places
 };
 
-#define REMOTE_CONFIG "/etc/wharf/wharf.yaml" // if it exists
-extern const char remote_config[];            // the same: the flag's value where it is not given
-#define REMOTE_NAMESPACE "wharf-system"       // unless the configuration names another one
+#define REMOTE_NAMESPACE "wharf-system" // unless the configuration names another one
 
 // Flags of commands that use it, and how they are read: `first` is the index of REMOTE_FLAGS in the command's flags.
 #define REMOTE_FLAGS                                                                                                   \
     {.name = "server",                                                                                                 \
      .argument = "URL",                                                                                                \
-     .help = "the host's address (default: that of --config or $WHARF_SERVER, or see --context)"},                     \
+     .help = "the host's address (default: $WHARF_SERVER, else that of --config, else 127.0.0.1:9440 if a\n"           \
+             "host answers there, else see --context)"},                                                               \
         {.name = "context",                                                                                            \
          .argument = "NAME",                                                                                           \
          .help = "the management cluster's context; the host is reached through its API server"},                      \
         {.name = "kubeconfig", .argument = "FILE", .help = "instead of $KUBECONFIG or ~/.kube/config"},                \
         {.name = "config",                                                                                             \
          .argument = "FILE",                                                                                           \
-         .fallback = remote_config,                                                                                    \
-         .help = "of a host on this machine, for its address and its management cluster"},                             \
+         .help = "of a host on this machine, for its address and its management cluster (default:\n"                   \
+                 "$WHARF_CONFIG, else ./wharf.yaml if it is yours, else /etc/wharf/wharf.yaml)"},                      \
         {.name = "host-namespace",                                                                                     \
          .argument = "NAME",                                                                                           \
          .fallback = REMOTE_NAMESPACE,                                                                                 \
@@ -66,16 +66,11 @@ struct remote_reader {
 };
 struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader);
 
-// Where requests go and with what, for a connection of the caller's own: the endpoint, the prefix of paths, and the
-// bearer token for Wharf-Authorization (obtained if needed).
-const struct endpoint *remote_endpoint(const struct remote *remote);
-const char *remote_prefix(const struct remote *remote);
-struct error *remote_token(struct remote *remote, const char **token);
-
-// The same for a connection of the caller's own with the transport that requests use: `remote_authorize` makes it send
-// the token.
-struct transport *remote_transport(struct remote *remote);
+// For a connection of the caller's own with the transport that requests use: `remote_authorize` finds the host and
+// makes the transport send the token; afterwards there is a transport, and a prefix for paths.
 struct error *remote_authorize(struct remote *remote);
+struct transport *remote_transport(struct remote *remote);
+const char *remote_prefix(const struct remote *remote);
 
 // The management cluster, opened at the first call: of --context or --kubeconfig; or that of the host's configuration,
 // with the caller's credentials if the current context is the same cluster, else with those of the configuration; or

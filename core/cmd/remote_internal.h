@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by remote.c (where the host is), remote_management.c (its management cluster, and who calls) and
-// remote_requests.c.
+// Shared by remote.c, remote_find.c (where the host is), remote_management.c (its management cluster, and who calls)
+// and remote_requests.c.
 #ifndef WHARF_CMD_REMOTE_INTERNAL_H
 #define WHARF_CMD_REMOTE_INTERNAL_H
 
@@ -8,24 +8,53 @@
 #include "core/config/config.h"
 #include "core/kube/curl_transport.h"
 
+#define REMOTE_PLACES 2 // an address, and the Service in the management cluster
+
+// Where the host may be.
+struct remote_place {
+    const char *name; // "./wharf.yaml": the source of the address, for messages
+    char *server;     // NULL: behind the Service
+    bool doubtful;    // another program may answer there
+};
+
 struct remote {
     const char *host_namespace, *service_account, *kubeconfig, *context; // not owned
-    struct config *config;                                               // of a host on this machine; or NULL
-    struct endpoint *own_endpoint;                                       // of the host; NULL: through management
+    struct config *config;                                               // of the host; or NULL
     struct endpoint *management_endpoint;                                // NULL: not loaded yet
-    char *prefix;                                                        // of paths at the endpoint
     char *token;                                                         // NULL: not obtained yet
-    struct transport *host_transport, *management_transport;
-    struct client *host, *management;
+    struct transport *management_transport;
+    struct client *management;
     bool management_checked; // that it is the host's
+
+    struct remote_place places[REMOTE_PLACES]; // in the order in which they are tried
+    size_t n_places;
+    char *missing; // the sources that name no place, for messages; NULL: none
+
+    // Of the place in use; zero as long as there is none.
+    const struct remote_place *place;
+    struct endpoint *own_endpoint; // of the host; NULL: through management
+    char *prefix;                  // of paths at the endpoint
+    struct transport *host_transport;
+    struct client *host;
+    bool authorized; // the transport sends the token
+    char *tried;     // the places before it with their results, for messages
 };
+
+// remote_find.c
+// The places that the options and the environment name.
+struct error *remote_find(struct remote *remote, const struct remote_options *options);
+// Takes the first place that answers into use; the last one without asking.
+struct error *remote_locate(struct remote *remote);
+void remote_leave_place(struct remote *remote);
+// The sentence for a host that was not reached; the next request tries all places again.
+struct error *remote_unreached(struct remote *remote, const char *result);
+
+// Obtains the token.
+struct error *remote_token(struct remote *remote, const char **token);
 
 // Loads management_endpoint, unless it is loaded.
 struct error *remote_load_management(struct remote *remote);
 struct error *remote_client(const struct endpoint *endpoint, const char *name, struct transport **transport,
                             struct client **client);
-
-// An endpoint without credentials. Takes the URL. NULL when out of memory.
-struct endpoint *remote_direct(char *server);
 
 #endif

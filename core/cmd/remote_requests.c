@@ -16,7 +16,8 @@
 
 // Whoever reads the network would have the token.
 static struct error *check_confidential(const struct remote *remote) {
-    const char *server = remote_endpoint(remote)->server;
+    const struct endpoint *endpoint = remote->own_endpoint ? remote->own_endpoint : remote->management_endpoint;
+    const char *server = endpoint->server;
     struct server_url url;
     struct error *error = server_url_parse(server, &url);
     if (error)
@@ -38,39 +39,61 @@ static struct error *send_token(struct remote *remote) {
     if (error)
         return error;
     AUTO_TEXT header = text_format(TOKEN_HEADER, token);
-    return header && curl_transport_header(remote->host_transport, header) ? NULL : error_no_memory();
+    remote->authorized = header && curl_transport_header(remote->host_transport, header);
+    return remote->authorized ? NULL : error_no_memory();
 }
 
 struct transport *remote_transport(struct remote *remote) {
     return remote->host_transport;
 }
 
-struct error *remote_authorize(struct remote *remote) {
-    return send_token(remote);
-}
-
-// Through the API server a token is always needed.
+// Through the API server a token is always needed, so what prevents it is a reason why the host is not reached.
 static struct error *begin(struct remote *remote) {
-    return remote->own_endpoint || remote->token ? NULL : send_token(remote);
+    struct error *error = remote_locate(remote);
+    if (!error && !remote->own_endpoint && !remote->authorized)
+        error = send_token(remote);
+    if (!error || (!remote->missing && !remote->tried))
+        return error;
+    struct error *unreached = remote_unreached(remote, error_text(error));
+    error_free(error);
+    return unreached;
 }
 
-static struct error *failure(const struct response *response) {
+struct error *remote_authorize(struct remote *remote) {
+    struct error *error = begin(remote);
+    return error || remote->authorized ? error : send_token(remote);
+}
+
+// The API server's own answer for a Service that does not exist or has no pods.
+static bool is_no_service(const struct remote *remote, const struct response *response) {
+    static const char *const begins[] = {"services \"", "no endpoints available for service",
+                                         "error trying to reach service"};
+    for (size_t i = 0; !remote->own_endpoint && i < sizeof begins / sizeof begins[0]; i++)
+        if (text_has_prefix(response->message, begins[i]))
+            return true;
+    return false;
+}
+
+static struct error *failure(struct remote *remote, const struct response *response) {
     enum error_code code = ERROR_IO;
+    if (response->code <= 0 || is_no_service(remote, response))
+        return remote_unreached(remote, response->message);
     if (response->code == 404)
         code = ERROR_NOT_FOUND;
     else if (response->code == 401 || response->code == 403)
         code = ERROR_REFUSED;
-    return error_new(code, "%s: %s", response->code > 0 ? "the host" : "cannot reach the host", response->message);
+    return error_new(code, "the host: %s", response->message);
 }
 
 struct error *remote_get(struct remote *remote, const char *path, struct json **out) {
     *out = NULL;
-    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
-    struct error *error = whole ? begin(remote) : error_no_memory();
+    struct error *error = begin(remote);
+    if (error)
+        return error;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    if (!error)
-        error = ask_raw(remote->host, whole, &response);
-    if (!error && response.code == 401 && !remote->token) {
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
+    error = whole ? ask_raw(remote->host, whole, &response) : error_no_memory();
+    if (!error && response.code == 401 && !remote->authorized) {
         response_clear(&response);
         error = send_token(remote);
         if (!error)
@@ -79,7 +102,7 @@ struct error *remote_get(struct remote *remote, const char *path, struct json **
     if (error)
         return error;
     if (response.reason != REASON_OK || !response.value)
-        return failure(&response);
+        return failure(remote, &response);
     *out = response.value;
     response.value = NULL;
     return NULL;
@@ -130,12 +153,13 @@ static struct error *stream_once(struct remote *remote, const char *path, struct
 }
 
 struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader) {
-    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
+    struct error *error = begin(remote);
+    if (error)
+        return error;
     struct streaming streaming = {.reader = reader, .response = {.retry_after_ns = -1}};
-    struct error *error = whole ? begin(remote) : error_no_memory();
-    if (!error)
-        error = stream_once(remote, whole, &streaming);
-    if (!error && streaming.response.code == 401 && !remote->token) {
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
+    error = whole ? stream_once(remote, whole, &streaming) : error_no_memory();
+    if (!error && streaming.response.code == 401 && !remote->authorized) {
         response_clear(&streaming.response);
         streaming = (struct streaming){.reader = reader, .response = {.retry_after_ns = -1}};
         error = send_token(remote);
@@ -143,7 +167,7 @@ struct error *remote_stream(struct remote *remote, const char *path, const struc
             error = stream_once(remote, whole, &streaming);
     }
     if (!error && !streaming.answered && !streaming.ended)
-        error = failure(&streaming.response);
+        error = failure(remote, &streaming.response);
     response_clear(&streaming.response);
     return error;
 }

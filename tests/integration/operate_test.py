@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,9 +25,10 @@ NOT_FOUND = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason"
 
 
 class Server:
-    """Answers what `answers` has, (method, path) to a document or a function of the body, and records all requests."""
+    """Answers what `answers` has, (method, path) to a document or a function of the body, and records all requests. A tuple is a status code and
+    a document."""
 
-    def __init__(self, answers):
+    def __init__(self, answers, port=0):
         self.answers, self.asked = answers, []
         outer = self
 
@@ -42,8 +44,10 @@ class Server:
                 outer.asked.append(key)
                 answer = outer.answers.get(key, NOT_FOUND)
                 answer = answer(json.loads(body or b"{}")) if callable(answer) else answer
+                code, answer = answer if isinstance(answer, tuple) else (
+                    404 if answer is NOT_FOUND else 200 if self.command != "POST" else 201, answer)
                 text = json.dumps(answer).encode()
-                self.send_response(404 if answer is NOT_FOUND else 200 if self.command != "POST" else 201)
+                self.send_response(code)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
@@ -51,7 +55,7 @@ class Server:
 
             do_GET = do_POST = do_PATCH = handle_one
 
-        self.server = QuietServer(("127.0.0.1", 0), Handler)
+        self.server = QuietServer(("127.0.0.1", port), Handler)
         self.address = "127.0.0.1:%d" % self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -107,8 +111,8 @@ class Case(unittest.TestCase):
             "management: {kubeconfig: kubeconfig, context: mgmt}", "workersFrom: {secrets: true}",
             "adapters: {enabled: [{name: job}]}", "serve: {address: %s}" % self.host.address, *more]) + "\n")
 
-    def wharf(self, *arguments, **environment):
-        done = subprocess.run([WHARF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+    def wharf(self, *arguments, cwd=None, **environment):
+        done = subprocess.run([WHARF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, cwd=cwd,
                               env={"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": self.kubeconfig, **environment})
         return done.returncode, done.stdout, done.stderr
 
@@ -193,6 +197,135 @@ class Configuration(Case):
         code, _, err = self.wharf("status", WHARF_SERVER="http://127.0.0.1:1")
         self.assertEqual(code, 1)
         self.assertIn("http://127.0.0.1:1", err)
+
+
+class Finding(Case):
+    """How a command without --server, --context and --config finds the host."""
+    def setUp(self):
+        super().setUp()
+        self.elsewhere = os.path.join(self.folder, "elsewhere")
+        os.mkdir(self.elsewhere)
+
+    def assert_tried(self, err, *steps):
+        """They are in the sentence, in this order."""
+        self.assertEqual(err.count("\n"), 1, err)
+        at = [err.find(step) for step in ("cannot reach the host: tried ", *steps, ". Start it", "--config", "--server", "--context")]
+        self.assertNotIn(-1, at, err)
+        self.assertEqual(at, sorted(at), err)
+
+    def service(self, management):
+        """The host answers behind the API server's proxy of its Service."""
+        management.answers["POST", "/api/v1/namespaces/wharf-system/serviceaccounts/wharf-viewer/token"] = {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "status": {"token": "t", "expirationTimestamp": "2030-01-02T03:04:05Z"}}
+        proxied = "/api/v1/namespaces/wharf-system/services/http:wharf:http/proxy"
+        for (method, path), answer in self.host.answers.items():
+            management.answers[method, proxied + path] = answer
+
+    def test_a_configuration_in_the_current_folder_or_of_the_environment_names_it(self):
+        code, out, err = self.wharf("status", "workers", cwd=self.folder)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("w1", out)
+        for way in ({"cwd": self.elsewhere, "WHARF_CONFIG": self.config}, {"cwd": self.elsewhere, "WHARF_CONFIG": "../wharf.yaml"}):
+            code, out, err = self.wharf("status", "workers", **way)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("w1", out)
+        code, out, err = self.wharf("cordon", "w1", cwd=self.folder)
+        self.assertEqual((code, self.management.writes(), self.other.asked), (0, [CREATED], []), err)
+
+    def test_the_servers_address_comes_before_a_configuration_and_a_flag_before_both(self):
+        code, _, err = self.wharf("status", cwd=self.folder, WHARF_SERVER="http://127.0.0.1:1")
+        self.assertEqual(code, 1)
+        self.assertIn("$WHARF_SERVER: cannot connect to http://127.0.0.1:1", err)
+        code, _, err = self.wharf("status", "--server", "http://127.0.0.1:2", cwd=self.folder, WHARF_SERVER="http://127.0.0.1:1")
+        self.assertIn("--server: cannot connect to http://127.0.0.1:2", err)
+        code, _, err = self.wharf("status", cwd=self.folder, WHARF_CONFIG=os.path.join(self.folder, "absent.yaml"))
+        self.assertEqual(code, 1)
+        self.assertIn("absent.yaml: No such file", err)
+        self.assertEqual(self.host.asked, [])
+
+    def test_a_host_in_the_cluster_is_reached_although_its_configuration_lies_in_the_current_folder(self):
+        self.service(self.management)
+        self.host.stop()
+        code, out, err = self.wharf("status", "workers", cwd=self.folder)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("w1", out)
+        self.assertEqual(self.other.asked, [])   # the management cluster is the configuration's
+
+    def test_the_sentence_says_what_was_tried_in_order(self):
+        self.host.stop()
+        code, out, err = self.wharf("status", cwd=self.folder)
+        self.assertEqual((code, out), (1, ""))
+        self.assert_tried(err, "./wharf.yaml: cannot connect to http://" + self.host.address,
+                          "Service wharf-system/wharf of ", "context mgmt: ", "wharf-viewer")
+        self.assertEqual(self.other.asked, [])
+        self.skip_unless_free()
+        code, out, err = self.wharf("status", cwd=self.elsewhere)
+        self.assertEqual((code, out), (1, ""))
+        self.assert_tried(err, "$WHARF_SERVER and $WHARF_CONFIG: not set", "./wharf.yaml: not found", "/etc/wharf/wharf.yaml: not found",
+                          "this machine: cannot connect to http://127.0.0.1:9440", "Service wharf-system/wharf of ", "context other: ")
+        os.unlink(self.kubeconfig)
+        code, out, err = self.wharf("status", cwd=self.elsewhere, KUBECONFIG="")
+        self.assert_tried(err, "this machine: ", "Service wharf-system/wharf: found no kubeconfig")
+
+    def test_a_service_that_does_not_exist_is_said_with_the_way_to_name_another(self):
+        self.service(self.other)
+        missing = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+                   "message": 'services "wharf" not found', "details": {"name": "wharf", "kind": "services"}}
+        for key in [key for key in self.other.answers if "/proxy/" in key[1]]:
+            self.other.answers[key] = (404, missing)
+        code, _, err = self.wharf("status", "--context", "other")
+        self.assertEqual(code, 1)
+        self.assert_tried(err, "Service wharf-system/wharf of ", 'context other: services "wharf" not found')
+
+    def skip_unless_free(self):
+        with socket.socket() as probe:
+            if os.path.exists("/etc/wharf/wharf.yaml") or probe.connect_ex(("127.0.0.1", 9440)) == 0:
+                self.skipTest("a host is installed or runs on this machine")
+
+    def test_a_host_at_the_well_known_address_is_found_and_nothing_else_is_taken_for_one(self):
+        self.skip_unless_free()
+        def serve(answers):
+            server = Server(answers, port=9440)
+            self.addCleanup(server.stop)
+            return server
+        try:
+            local = serve({("GET", "/api/v1/status"): {"fine": True}})
+        except OSError as error:
+            self.skipTest(str(error))
+        code, _, err = self.wharf("status", "workers", cwd=self.elsewhere)
+        self.assertEqual(code, 1)
+        self.assert_tried(err, "this machine: http://127.0.0.1:9440 answers, but not as wharf", "Service wharf-system/wharf")
+        local.answers = {**self.host.answers, ("GET", "/api/v1/status"): {"origin": "o", "managementUid": "other-uid"}}
+        code, out, err = self.wharf("status", "workers", cwd=self.elsewhere)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("w1", out)
+
+    def test_a_kubeconfig_beside_a_configuration_leaves_its_address(self):
+        code, out, err = self.wharf("status", "workers", "--config", self.config, "--kubeconfig", self.kubeconfig)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("w1", out)
+        self.assertEqual(self.other.asked + self.management.asked, [])
+        code, _, err = self.wharf("cordon", "w1", "--config", self.config, "--kubeconfig", self.kubeconfig)
+        self.assertEqual((code, self.other.writes() + self.management.writes()), (1, []))
+        self.assertIn("uid other-uid", err)
+        code, _, err = self.wharf("cordon", "w1", "--config", self.config, "--kubeconfig", self.kubeconfig, "--context", "mgmt")
+        self.assertEqual((code, self.management.writes()), (0, [CREATED]), err)
+
+    def test_a_file_of_the_current_folder_that_is_none_or_of_another_user_is_not_used(self):
+        self.service(self.other)
+        self.write("elsewhere/wharf.yaml", "apiVersion: v1\nkind: ConfigMap\n")
+        self.skip_unless_free()
+        code, out, err = self.wharf("status", "workers", cwd=self.elsewhere)
+        self.assertEqual(code, 0, err)
+        self.assertIn("w1", out)
+        self.assertRegex(err, r"^warning: \./wharf\.yaml is not used: \./wharf\.yaml:1: .*\n$")
+        if os.getuid() == 0:
+            shutil.copy(self.config, os.path.join(self.elsewhere, "wharf.yaml"))
+            os.chown(os.path.join(self.elsewhere, "wharf.yaml"), 12345, -1)
+            code, out, err = self.wharf("status", "workers", cwd=self.elsewhere)
+            self.assertEqual(code, 0, err)
+            self.assertIn("warning: ./wharf.yaml is not used: it belongs to another user: --config names it", err)
 
 
 class Objects(Case):

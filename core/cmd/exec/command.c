@@ -33,9 +33,8 @@ static struct error *make_path(struct remote *remote, const char *const *values,
                                const struct exec_options *options, struct buffer *path) {
     const char *namespace_ = values[NAMESPACE];
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
-    AUTO_TEXT prefix = text_format("%s/api/v1/exec", remote_prefix(remote));
     if (!error)
-        error = prefix ? remote_object_path(prefix, &values[N_FLAGS], namespace_, path) : error_no_memory();
+        error = remote_object_path("/api/v1/exec", &values[N_FLAGS], namespace_, path);
     if (error)
         return error;
     remote_parameter(path, "stdin", options->input ? "true" : NULL);
@@ -93,8 +92,9 @@ static struct error *run_command(void *ctx, struct remote *remote) {
                                     key);
     struct tunnel *tunnel = NULL;
     struct tunnel_answer answer = {.status = 0};
-    error = headers ? tunnel_open(remote_transport(remote), path.data, headers, &never, &tunnel, &answer)
-                    : error_no_memory();
+    AUTO_TEXT whole = text_format("%s%s", remote_prefix(remote), path.data);
+    error = headers && whole ? tunnel_open(remote_transport(remote), whole, headers, &never, &tunnel, &answer)
+                             : error_no_memory();
     if (!error)
         error = tunnel ? check_answer(&answer, key, options) : refusal(&answer);
     if (!error)

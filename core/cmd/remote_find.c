@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the host is: the place that a flag, a variable or a configuration names, and the Service in the management
+// cluster.
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/remote_internal.h"
+#include "core/kube/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROXY_PATH "/api/v1/namespaces/%s/services/http:wharf:http/proxy"
+#define WELL_KNOWN "http://127.0.0.1:9440" // as `wharf init` and etc/wharf.yaml have it
+#define CONFIG_HERE "./wharf.yaml"
+#define CONFIG_INSTALLED "/etc/wharf/wharf.yaml"
+
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+// Takes the URL.
+static struct error *add_place(struct remote *remote, const char *name, char *server, bool doubtful) {
+    if (!server)
+        return error_no_memory();
+    for (size_t len = strlen(server); len > 0 && server[len - 1] == '/';)
+        server[--len] = '\0';
+    remote->places[remote->n_places++] = (struct remote_place){.name = name, .server = server, .doubtful = doubtful};
+    return NULL;
+}
+
+// One that is wrong where it is not needed is usable.
+static struct error *read_config(struct remote *remote, const char *path) {
+    struct problems problems = {.count = 0};
+    struct error *error = config_load(path, &problems, &remote->config);
+    bool usable = remote->config && (remote->config->serve_address || problems.count == 0);
+    if (!error && !usable)
+        error = error_new(ERROR_INVALID, "%s", problems.count > 0 ? problems.list[0] : path);
+    problems_free(&problems); // the others are reported by `wharf check`
+    const char *namespace_ = error ? NULL : remote->config->namespace_;
+    if (namespace_ && strcmp(remote->host_namespace, REMOTE_NAMESPACE) == 0)
+        remote->host_namespace = namespace_;
+    if (!error)
+        return NULL;
+    config_free(remote->config);
+    remote->config = NULL;
+    return error;
+}
+
+static struct error *use_address(struct remote *remote, const char *name) {
+    const char *address = remote->config->serve_address;
+    return address ? add_place(remote, name, text_format("http://%s", address), false) : NULL;
+}
+
+// Anybody may leave a file in a folder that is open to all, and a configuration names commands that are run.
+static const char *distrust(const char *path) {
+    struct stat found;
+    if (stat(path, &found) != 0 || found.st_uid == geteuid() || found.st_uid == 0)
+        return NULL;
+    return "it belongs to another user: --config names it";
+}
+
+// The file in the current folder may be for another program.
+static void read_config_here(struct remote *remote) {
+    const char *problem = distrust(CONFIG_HERE);
+    struct error *error = problem ? error_new(ERROR_REFUSED, "%s", problem) : read_config(remote, CONFIG_HERE);
+    if (error)
+        fprintf(stderr, "warning: %s is not used: %s\n", CONFIG_HERE, error_text(error));
+    error_free(error);
+}
+
+// The host of this machine: a configuration's, or one at the usual address.
+static struct error *search(struct remote *remote) {
+    bool here = access(CONFIG_HERE, R_OK) == 0;
+    if (here)
+        read_config_here(remote);
+    if (remote->config)
+        return use_address(remote, CONFIG_HERE);
+    if (access(CONFIG_INSTALLED, R_OK) == 0) {
+        struct error *error = read_config(remote, CONFIG_INSTALLED);
+        return error ? error : use_address(remote, CONFIG_INSTALLED);
+    }
+    remote->missing =
+        text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " CONFIG_HERE ": %s; " CONFIG_INSTALLED ": not found; ",
+                    here ? "not used" : "not found");
+    return remote->missing ? add_place(remote, "this machine", strdup(WELL_KNOWN), true) : error_no_memory();
+}
+
+struct error *remote_find(struct remote *remote, const struct remote_options *options) {
+    const char *server = options->server, *config = options->config;
+    if (options->search) {
+        server = variable("WHARF_SERVER");
+        config = server ? NULL : variable("WHARF_CONFIG");
+    }
+    struct error *error = config ? read_config(remote, config) : NULL;
+    if (!error && config && !server)
+        error = use_address(remote, options->search ? "$WHARF_CONFIG" : "--config");
+    if (!error && server)
+        error = add_place(remote, options->search ? "$WHARF_SERVER" : "--server", strdup(server), false);
+    else if (!error && options->search && !config)
+        error = search(remote);
+    bool fixed = server || (config && !options->context && !options->kubeconfig && remote->n_places > 0);
+    if (!error && !fixed)
+        remote->places[remote->n_places++] = (struct remote_place){.name = "Service"};
+    return error;
+}
+
+void remote_leave_place(struct remote *remote) {
+    client_free(remote->host);
+    if (remote->host_transport)
+        remote->host_transport->ops->free(remote->host_transport);
+    endpoint_free(remote->own_endpoint);
+    free(remote->prefix);
+    remote->host = NULL;
+    remote->host_transport = NULL;
+    remote->own_endpoint = NULL;
+    remote->prefix = NULL;
+    remote->place = NULL;
+    remote->authorized = false;
+}
+
+static struct error *use_place(struct remote *remote, const struct remote_place *place) {
+    remote_leave_place(remote);
+    remote->place = place;
+    remote->prefix = place->server ? strdup("") : text_format(PROXY_PATH, remote->host_namespace);
+    struct endpoint *own = place->server ? calloc(1, sizeof *own) : NULL;
+    remote->own_endpoint = own;
+    if (own && (!(own->server = strdup(place->server)) || !(own->description = strdup(place->server))))
+        return error_no_memory();
+    if (!remote->prefix || (place->server && !own))
+        return error_no_memory();
+    struct error *error = own ? NULL : remote_load_management(remote);
+    return error
+               ? error
+               : remote_client(own ? own : remote->management_endpoint, "host", &remote->host_transport, &remote->host);
+}
+
+// Why the place in use is not the host's; NULL: it is. free()
+static char *probe(const struct remote *remote) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    struct error *error = ask_raw(remote->host, "/api/v1/status", &response);
+    AUTO_TEXT problem = error ? strdup(error_text(error)) : NULL;
+    error_free(error);
+    if (problem)
+        return TAKE(problem);
+    if (response.code <= 0)
+        return strdup(response.message);
+    if (remote->place->doubtful && !json_string(json_get(response.value, "origin")))
+        return text_format("%s answers, but not as wharf", remote->place->server);
+    return NULL;
+}
+
+// "Service wharf-system/wharf of ~/.kube/config, context mgmt: ..."
+static char *describe(const struct remote *remote, const char *result) {
+    if (!remote->place || remote->place->server)
+        return text_format("%s: %s", remote->place ? remote->place->name : "nothing", result);
+    const struct endpoint *management = remote->management_endpoint;
+    return text_format("Service %s/wharf%s%s: %s", remote->host_namespace, management ? " of " : "",
+                       management ? management->description : "", result);
+}
+
+struct error *remote_locate(struct remote *remote) {
+    if (remote->place)
+        return NULL;
+    free(remote->tried);
+    remote->tried = NULL;
+    for (size_t i = 0; i < remote->n_places; i++) {
+        struct error *error = use_place(remote, &remote->places[i]);
+        if (error && i + 1 == remote->n_places)
+            return error;
+        AUTO_TEXT problem = error ? strdup(error_text(error)) : i + 1 < remote->n_places ? probe(remote) : NULL;
+        error_free(error);
+        if (!problem)
+            break;
+        AUTO_TEXT one = describe(remote, problem);
+        free(remote->tried);
+        remote->tried = one ? text_format("%s; ", one) : NULL;
+    }
+    return NULL;
+}
+
+struct error *remote_unreached(struct remote *remote, const char *result) {
+    AUTO_TEXT last = describe(remote, result);
+    struct error *error =
+        error_new(ERROR_IO,
+                  "cannot reach the host: tried %s%s%s. Start it, or name its configuration with --config, its address "
+                  "with --server, or its management cluster with --context",
+                  remote->missing ? remote->missing : "", remote->tried ? remote->tried : "", last ? last : result);
+    remote_leave_place(remote);
+    return error;
+}
