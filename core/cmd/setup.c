@@ -71,8 +71,7 @@ static const char *directory_problem(const char *path) {
     return S_ISDIR(found.st_mode) ? NULL : strerror(ENOTDIR);
 }
 
-static const char how_to_change[] =
-    "set adapters.directory, or use --adapters DIR (--adapters build/adapters after make)";
+static const char how_to_change[] = "set adapters.directory, or use --adapters DIR";
 
 static bool is_missing(const struct config_adapter *adapter) {
     struct stat found;

@@ -51,6 +51,18 @@ void config_free(struct config *config) {
     free(config);
 }
 
+// Of the installation; of a program that was built and not installed, the folder beside it. The build leaves a file
+// there with the name of the installation's.
+static char *default_directory(void) {
+    char program[PATH_MAX] = "";
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    AUTO_TEXT folder = len > 0 ? text_directory(program) : NULL;
+    AUTO_TEXT mark = folder ? text_format("%s/adapter-dir", folder) : NULL;
+    AUTO_TEXT built = folder ? text_format("%s/adapters", folder) : NULL;
+    bool is_built = mark && built && access(mark, F_OK) == 0 && access(built, X_OK) == 0;
+    return strdup(is_built ? built : WHARF_ADAPTER_DIRECTORY);
+}
+
 static struct config *with_defaults(const char *path) {
     struct config *config = calloc(1, sizeof(*config));
     if (!config)
@@ -59,7 +71,7 @@ static struct config *with_defaults(const char *path) {
     config->controller_name = strdup("wharf.dev/host");
     config->management.name = strdup("management");
     config->management.context = strdup("");
-    config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
+    config->adapter_directory = default_directory();
     config->namespaces = strdup(CONFIG_NAMESPACES);
     config->credential_plugins.setting = text_format("credentialPlugins.allow in %s", path);
     config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;

@@ -155,7 +155,7 @@ struct config {
     struct config_workers_from workers_from;
     enum removal removal; // default finish
     struct config_placement placement;
-    char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or that of the build's PREFIX)
+    char *adapter_directory; // absolute; default that of the installation (PREFIX), or of the build tree
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
     struct config_adapter *adapters;

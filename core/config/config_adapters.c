@@ -109,7 +109,7 @@ void config_read_adapters(struct config_reader *reader, const struct config_plac
                           void *target) {
     static const struct config_field fields[] = {
         {"directory", read_directory, offsetof(struct config, adapter_directory), false,
-         "Default: that of the installation. --adapters overrides it."},
+         "Default: that of the installation, or the build's where wharf was not installed. --adapters overrides it."},
         {"enabled", read_enabled, 0, true, "The adapters to load."},
     };
     reader->config->adapter_directory_line = config_line(reader, place);

@@ -409,8 +409,12 @@ class Directory(Case):
         self.write_short("adapters: {enabled: [{name: no-such-adapter}]}\n")
         code, text = self.check()
         self.assertEqual(code, 1)
-        self.assert_says(text, "FOLDER/wharf.yaml:5: ", "/lib/wharf/adapters", "No such file or directory", "built with",
-                         "set adapters.directory, or use --adapters DIR (--adapters build/adapters after make)")
+        self.assert_says(text, "FOLDER/wharf.yaml:5: ", BUILD + "/adapters", "No such file or directory", "appwrapper, generic, job", "built with")
+        installed = shutil.copy(WHARF, self.folder)   # away from the build's adapters
+        done = subprocess.run([installed, "check", "--config", self.config], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assert_says(done.stderr, self.config + ":5: ", "/lib/wharf/adapters", "No such file or directory", "built with",
+                         "set adapters.directory, or use --adapters DIR\n")
 
     def test_a_directory_can_be_given(self):
         self.write_short("adapters: {directory: nowhere, enabled: [{name: good}]}\n")

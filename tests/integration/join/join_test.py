@@ -8,6 +8,7 @@
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -453,8 +454,9 @@ class Init(Case):
         self.path = os.path.join(self.folder, "wharf.yaml")
 
     def init(self, *arguments, code=0, adapters=os.path.join(BUILD, "adapters")):
-        done = subprocess.run([os.path.join(BUILD, "wharf"), "init", "--adapters", adapters, *arguments], stdin=subprocess.DEVNULL, env=self.environment, cwd=self.folder,
-                              capture_output=True, text=True, timeout=60, check=False)
+        directory = ["--adapters", adapters] if adapters else []
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "init", *directory, *arguments], stdin=subprocess.DEVNULL, env=self.environment,
+                              cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code == 0 else done.stderr
 
@@ -511,6 +513,21 @@ class Init(Case):
     def test_without_a_kubeconfig(self):
         os.remove(self.kubeconfig)
         self.assertIn("found no kubeconfig at " + self.kubeconfig, self.init(code=1))
+
+    def test_a_program_that_was_only_built_finds_the_adapters_beside_it(self):
+        self.init(adapters=None)
+        self.assertNotIn("directory:", self.text())
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "check", "--config", self.path], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        self.assertIn("no problems", done.stdout, done.stderr)
+
+    def test_a_folder_beside_an_installed_program_is_not_taken_for_the_adapters(self):
+        installed = os.path.join(self.folder, "bin")
+        os.makedirs(os.path.join(installed, "adapters"))
+        shutil.copy(os.path.join(BUILD, "wharf"), installed)
+        done = subprocess.run([os.path.join(installed, "wharf"), "init"], stdin=subprocess.DEVNULL, env=self.environment, cwd=self.folder,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotIn(installed, done.stdout + done.stderr)
 
     def test_no_adapters(self):
         self.assertIn("found no adapters in " + self.folder, self.init(code=1, adapters=self.folder))
