@@ -8,7 +8,6 @@
 #include "core/host/connect.h"
 #include "core/host/preflight.h"
 #include "core/host/seal_source.h"
-#include "core/host/source_folder.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/exec_plugin.h"
 
@@ -106,9 +105,7 @@ static void check_seal(struct check *check) {
 static void check_sources(struct check *check) {
     const struct config *config = check->config;
     const struct config_workers_from *from = &config->workers_from;
-    AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
-    if (from->directory && where)
-        source_folder_check(from->directory, &config->credential_plugins, where, &check->problems, &check->directory);
+    preflight_read_directory(config, &check->problems, &check->directory);
     check->n_workers = config->n_workers + check->directory.count;
     for (size_t i = 0; i < from->n_providers; i++) {
         const char *command = json_string_or(json_get(from->providers[i].exec, "command"), "");

@@ -28,4 +28,14 @@ struct preflight {
 // nothing could be checked.
 struct error *preflight_check(struct preflight *preflight, struct problems *problems);
 
+// The workers of workersFrom.directory; `found` is zero but for its source. Adds a problem for each file that cannot be
+// used.
+void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found);
+
+// The workers of all sources, as the host would find them. Reads those of Secrets and ClusterProfiles from the
+// management cluster, with the configuration's credentials; needs curl_transport_setup. Adds a problem for each item
+// that cannot be used, and if that cluster cannot be read.
+struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
+                                size_t *count);
+
 #endif

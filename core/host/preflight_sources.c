@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers that the host would find, read once.
 #include "core/host/preflight_internal.h"
+#include "core/host/source_folder.h"
 #include "core/host/worker_objects.h"
 
 #include "core/kube/ask.h"
@@ -189,5 +190,54 @@ struct error *preflight_merge(const struct preflight *preflight, struct source_i
     source_notes_free(merged.notes, merged.n_notes);
     *specs = merged.specs;
     *count = merged.count;
+    return error;
+}
+
+void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found) {
+    const struct config_workers_from *from = &config->workers_from;
+    AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
+    if (from->directory && where)
+        source_folder_check(from->directory, &config->credential_plugins, where, problems, found);
+}
+
+static struct error *read_management(struct visit *visit) {
+    const struct config *config = visit->preflight->config;
+    if (!config->workers_from.secrets && !config->workers_from.cluster_profiles)
+        return NULL;
+    struct error *error =
+        connection_load(visit->connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
+    if (!error)
+        error = connection_open(visit->connection, NULL);
+    if (!error)
+        error = connection_client(visit->connection, visit->name, &visit->client);
+    if (error)
+        return error_wrap(error, "%s", visit->name);
+    visit->server = visit->connection->endpoint->server;
+    visit_read_sources(visit);
+    return NULL;
+}
+
+struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
+                                size_t *count) {
+    struct connection management = {.endpoint = NULL};
+    struct source_items directory = {.source = SOURCE_DIRECTORY}, found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
+    struct preflight preflight = {.config = config, .directory = &directory};
+    struct visit visit = {.preflight = &preflight,
+                          .name = config->management.name,
+                          .connection = &management,
+                          .server = "",
+                          .management = true,
+                          .found = found};
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        found[s].source = (enum worker_source)s;
+    preflight_read_directory(config, problems, &directory);
+    problems_add_error(&visit.problems, read_management(&visit));
+    problems_move(problems, &visit.problems);
+    struct error *error = preflight_merge(&preflight, found, problems, specs, count);
+    client_free(visit.client);
+    connection_close(&management);
+    source_items_free(&directory);
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        source_items_free(&found[s]);
     return error;
 }

@@ -131,7 +131,7 @@ struct error *plan_run(const struct plan_request *request, struct buffer *out, s
     struct plan_input input = {.count = 0};
     struct tally tally = {.wrong = false};
     size_t before = problems->count + problems->lost;
-    struct error *error = request->cluster ? plan_worker_open(request, &plan.worker) : NULL;
+    struct error *error = request->cluster ? plan_worker_open(request, problems, &plan.worker) : NULL;
     if (!error)
         error = plan_input_read(request->file, problems, &input);
     if (!error)

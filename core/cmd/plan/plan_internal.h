@@ -29,7 +29,7 @@ struct plan_input {
 
 // The worker of --cluster.
 struct plan_worker {
-    const struct config_cluster *cluster;
+    const char *name;
     struct connection connection;
     struct client *client;
 };
@@ -100,9 +100,12 @@ void plan_report_pods(struct plan_object *object);
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_report_status(struct plan_object *object);
 
-// worker.c
-struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out);
+// worker_find.c
+// Adds the problems of the sources of workers if none of them has the worker.
+struct error *plan_worker_open(const struct plan_request *request, struct problems *problems, struct plan_worker *out);
 void plan_worker_close(struct plan_worker *worker);
+
+// worker.c
 struct error *plan_try_mirror(struct plan_object *object);
 
 // diff.c

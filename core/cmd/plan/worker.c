@@ -2,53 +2,11 @@
 // Validation of the mirror by a worker: a server-side dry run, which passes admission and stores nothing.
 #include "core/cmd/plan/plan_internal.h"
 
-#include "core/base/suggest.h"
 #include "core/kube/ask.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define REJECTED_BY_WORKER "would be delegated, but not accepted by the worker"
-
-static const struct config_cluster *find_worker(const struct config *config, const char *name) {
-    for (size_t i = 0; i < config->n_workers; i++)
-        if (strcmp(config->workers[i].name, name) == 0)
-            return &config->workers[i];
-    return NULL;
-}
-
-static struct error *unknown_worker(const struct config *config, const char *name) {
-    AUTO_BUFFER(list, (size_t)1 << 20);
-    const char **names = calloc(config->n_workers + 1, sizeof(*names));
-    for (size_t i = 0; names && i < config->n_workers; i++) {
-        names[i] = config->workers[i].name;
-        buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
-    }
-    const char *meant = !names ? NULL : suggest(name, names, config->n_workers);
-    free(names);
-    return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", name, config->path,
-                     list.data ? list.data : "it has none", meant ? "; did you mean \"" : "", meant ? meant : "",
-                     meant ? "\"?" : "");
-}
-
-struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out) {
-    *out = (struct plan_worker){.cluster = find_worker(request->config, request->cluster)};
-    if (!out->cluster)
-        return unknown_worker(request->config, request->cluster);
-    struct error *error =
-        connection_load(&out->connection, out->cluster, &request->config->credential_plugins, request->now.wall_ns);
-    if (!error)
-        error = connection_open(&out->connection, NULL);
-    if (!error)
-        error = connection_client(&out->connection, out->cluster->name, &out->client);
-    return error_wrap(error, "%s", out->cluster->name);
-}
-
-void plan_worker_close(struct plan_worker *worker) {
-    client_free(worker->client);
-    connection_close(&worker->connection);
-    *worker = (struct plan_worker){.client = NULL};
-}
 
 // One dry run: the object and the response.
 struct dry_run_trial {
@@ -251,7 +209,7 @@ static bool is_strictness(const struct response *response) {
 struct error *plan_try_mirror(struct plan_object *object) {
     if (!object->plan->worker.client || !object->mirror)
         return NULL;
-    struct dry_run_trial trial = {.object = object, .name = object->plan->worker.cluster->name};
+    struct dry_run_trial trial = {.object = object, .name = object->plan->worker.name};
     struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
         plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);

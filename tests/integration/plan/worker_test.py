@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`wharf plan --cluster`: the dry run in a worker. Workers are the world server, and servers that this process plays
 where admission matters."""
+import base64
 import http.server
 import json
+import os
 import subprocess
 import threading
 
@@ -176,6 +178,58 @@ class Played(Case):
         self.write("w1.kubeconfig", kubeconfig(worker.url))
         out = self.plan(thing(), "--cluster", "w1", code=WRONG)
         self.assert_says(out, "w1 gave no usable response: cannot connect to " + worker.url, "(NotSent)")
+
+
+def secret(name, data):
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "wharf-system", "uid": "u-" + name,
+            "resourceVersion": "5", "labels": {"wharf.dev/worker": "true"}}, "data": {"kubeconfig": base64.b64encode(data.encode()).decode()}}
+
+
+class Joined(Case):
+    """Workers that are not in the configuration's list."""
+    def setUp(self):
+        super().setUp()
+        self.worker = self.serve(lambda _, __, body: (201, body, []))
+        self.secrets = [secret("w7", kubeconfig(self.worker.url)), secret("broken", "{ not yaml")]
+        self.management = self.serve(lambda *_: (200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"},
+                                                       "items": self.secrets}, []))
+        self.write("mgmt.kubeconfig", kubeconfig(self.management.url))
+        self.write_config(more="workersFrom: {secrets: true, directory: workers.d}\n")
+        os.mkdir(os.path.join(self.folder, "workers.d"))
+        self.write("workers.d/w8.kubeconfig", kubeconfig(self.worker.url))
+        os.chmod(os.path.join(self.folder, "workers.d/w8.kubeconfig"), 0o600)
+
+    def serve(self, answer):
+        server = Worker(answer)
+        self.addCleanup(server.stop)
+        return server
+
+    def test_a_worker_of_a_secret_or_the_directory_validates_the_mirror(self):
+        for name in ("w7", "w8"):
+            out = self.plan(thing(), "--cluster", name)
+            self.assertIn("# %s would accept the mirror (dry run)" % name, out)
+        self.assertEqual([path.split("?")[0] for _, path, _ in self.worker.requests],
+                         ["/apis/example.com/v1/namespaces/default/things"] * 2)
+        self.assertIn(("GET", "/api/v1/namespaces/wharf-system/secrets?labelSelector=wharf.dev/worker%3Dtrue&limit=50", None),
+                      self.management.requests)
+
+    def test_the_workers_of_all_sources_are_named_for_one_that_is_not_there(self):
+        code, out, err = self.run_plan("-f", self.write("o.yaml", thing()), "--cluster", "w9")
+        self.assertEqual((code, out), (WRONG, ""))
+        self.assertIn('--cluster: found "w9", expected a worker of wharf.yaml (w1, w2, w8, w7)', err)
+        self.assertIn("Secret wharf-system/broken: key kubeconfig: ", err)
+
+    def test_one_of_the_configuration_is_used_without_asking_the_management_cluster(self):
+        self.write("w1.kubeconfig", kubeconfig(self.worker.url))
+        self.plan(thing(), "--cluster", "w1")
+        self.assertEqual(self.management.requests, [])
+
+    def test_a_management_cluster_that_does_not_answer_is_said(self):
+        self.write("mgmt.kubeconfig", kubeconfig("http://127.0.0.1:1"))
+        code, _, err = self.run_plan("-f", self.write("o.yaml", thing()), "--cluster", "w7")
+        self.assertEqual(code, WRONG)
+        self.assertIn("cannot list Secrets in namespace wharf-system", err)
+        self.assertIn("http://127.0.0.1:1", err)
 
 
 class World(Case):
