@@ -51,6 +51,21 @@ void text_copy(char *out, size_t size, const char *text) {
     out[len] = '\0';
 }
 
+void text_shorten(char *out, size_t size, const char *text) {
+    static const char ellipsis[] = "\u2026";
+    text_copy(out, size, text);
+    if (size <= sizeof ellipsis || strlen(text) < size)
+        return;
+    text_copy(out, size - strlen(ellipsis), text);
+    size_t cut = strlen(out), end = cut;
+    while (end > 0 && out[end] != ' ')
+        end--;
+    end = end > 0 && text[cut] != ' ' ? end : cut;
+    while (end > 0 && strchr(" ,;:", out[end - 1]))
+        end--;
+    memcpy(out + end, ellipsis, sizeof ellipsis);
+}
+
 bool text_to_int64(const char *text, int64_t *value) {
     int64_t sum = 0;
     if (!text || !*text)

@@ -29,6 +29,9 @@ bool text_equal(const char *a, const char *b);
 // Copies at most size - 1 bytes and always terminates; cuts at a UTF-8 boundary.
 void text_copy(char *out, size_t size, const char *text);
 
+// The same, but a text that does not fit ends between words, with an ellipsis (three bytes).
+void text_shorten(char *out, size_t size, const char *text);
+
 // Whole decimal number that fits; false otherwise (empty, sign, spaces, trailing text).
 bool text_to_int64(const char *text, int64_t *value);
 

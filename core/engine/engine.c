@@ -130,7 +130,7 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     bool was_connected = watch->state == REFLECTOR_CONNECTED;
     watch->state = event->watch.state;
     struct stats_watch *stats = &engine->stats.clusters[event->cluster].watches[event->kind];
-    text_copy(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
+    text_shorten(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
     watch->settled = watch->settled || event->watch.state != REFLECTOR_STARTING;
     if (was_connected && event->watch.state != REFLECTOR_CONNECTED) {
         if (engine->contacts[event->cluster] != CONTACT_LOST && !cluster_is_other(engine, event->cluster))

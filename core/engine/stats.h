@@ -25,7 +25,7 @@
 struct stats_watch { // one kind in one cluster
     enum reflector_state state;
     uint64_t seen, gone, lists, losses;
-    char problem[128]; // why it is not connected, "": not known
+    char problem[256]; // why it is not connected, "": not known
     bool paused;       // see pause.c
     bool no_field;     // the management cluster's API lacks the field managedBy
     bool eligible;     // gets new work (decide.h); a worker

@@ -49,7 +49,8 @@ int64_t host_stalled_ns(struct host *host);
 struct cluster_reading {
     struct meter_reading meter;
     struct histogram recent; // see meter_recent
-    int64_t silence_ns;      // since the last byte from the server, or since the host was made
+    int64_t silence_ns;      // since the last byte from the server, or since the host was made:
+    bool unheard;            // there was none
     uint64_t inbox;          // events that wait for the engine
     int64_t inbox_since_ns;  // how long the oldest of them has waited; 0: there is none
 };

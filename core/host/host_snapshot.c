@@ -86,7 +86,8 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
         size_t number = out->stats.clusters[c].number;
         meter_read(&host->clusters[number]->meter, &reading->meter);
         meter_recent(&host->clusters[number]->meter, now_ns, &reading->recent);
-        int64_t heard_ns = reading->meter.heard_ns > 0 ? reading->meter.heard_ns : host->made_ns;
+        reading->unheard = reading->meter.heard_ns == 0;
+        int64_t heard_ns = reading->unheard ? host->made_ns : reading->meter.heard_ns;
         reading->silence_ns = clock_later(now_ns - heard_ns, 0);
         int64_t since_ns;
         reading->inbox = inbox_depth(host->inbox, number, &since_ns);

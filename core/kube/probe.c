@@ -26,6 +26,7 @@ struct probe {
     int64_t sent_ns;        // by the clock
     bool started;           // ticked before
     bool heard;             // since the last tick
+    bool ever_heard;
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
     bool failed;            // the last probe timed out or did not get a connection, whatever else was received
@@ -221,7 +222,7 @@ static int64_t next_question(const struct probe *probe) {
 }
 
 int64_t probe_heard_ns(const struct probe *probe) {
-    return probe->contact == CONTACT_UNKNOWN ? 0 : probe->heard_ns;
+    return probe->ever_heard ? probe->heard_ns : 0;
 }
 
 int64_t probe_tick(struct probe *probe, struct moment now) {
@@ -230,6 +231,7 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
         read_end(probe);
     if (probe->heard) {
         probe->heard_ns = now.mono_ns;
+        probe->ever_heard = true;
         probe->unanswered = false;
         probe->failures = 0;
     }

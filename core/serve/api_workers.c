@@ -226,7 +226,10 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     writer_string(out, "reason", reason);
     put_origin(cluster, out);
     writer_string(out, "contact", contact_name(stats_contact(&snapshot->stats, c)));
-    writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
+    if (snapshot->readings[c].unheard)
+        writer_null(out, "lastContactSeconds");
+    else
+        writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
     writer_uint(out, "active", cluster->active);
     if (cluster->max_active > 0)
         writer_uint(out, "maxActive", cluster->max_active);

@@ -56,6 +56,28 @@ static void copies_are_cut_between_characters(void **state) {
     assert_int_equal(untouched, 'x');
 }
 
+static void a_sentence_is_shortened_between_words(void **state) {
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *text, *expected;
+    } cases[] = {
+        {20, "cannot connect", "cannot connect"},
+        {15, "cannot connect", "cannot connect"},
+        {14, "cannot connect", "cannot\u2026"},
+        {12, "cannot, connect", "cannot\u2026"},
+        {9, "connection", "conne\u2026"},
+        {9, "\u20ac\u20ac\u20ac", "\u20ac\u2026"},
+        {3, "connection", "co"},
+        {1, "connection", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char out[24] = "xxxxxxxxx";
+        text_shorten(out, cases[i].size, cases[i].text);
+        assert_string_equal(out, cases[i].expected);
+    }
+}
+
 static void only_whole_decimal_numbers_that_fit_are_read(void **state) {
     (void)state;
     int64_t value;
@@ -415,6 +437,7 @@ int main(void) {
         cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
         cmocka_unit_test(texts_are_formatted_and_compared),
         cmocka_unit_test(copies_are_cut_between_characters),
+        cmocka_unit_test(a_sentence_is_shortened_between_words),
         cmocka_unit_test(only_whole_decimal_numbers_that_fit_are_read),
         cmocka_unit_test(everything_but_unreserved_characters_is_percent_encoded),
         cmocka_unit_test(base64_is_decoded),

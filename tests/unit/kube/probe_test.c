@@ -253,6 +253,19 @@ static void a_lost_connection_is_asked_about_and_not_in_a_hot_loop(void **state)
     end(&b);
 }
 
+static void a_server_that_never_answered_was_never_heard(void **state) {
+    (void)state;
+    struct bench b;
+    begin(&b);
+    assert_int_equal(probe_heard_ns(b.probe), 0);
+    pass(&b, 2 * CLOCK_MINUTE);
+    assert_non_null(strstr(b.told.data, "LOST;"));
+    assert_int_equal(probe_heard_ns(b.probe), 0);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+    assert_int_equal(probe_heard_ns(b.probe), b.now_ns);
+    end(&b);
+}
+
 static void a_silent_server_is_suspect_and_then_lost_and_comes_back(void **state) {
     (void)state;
     struct bench b;
@@ -460,6 +473,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cluster_is_asked_at_the_start),
         cmocka_unit_test(answers_count_as_recent_requests),
+        cmocka_unit_test(a_server_that_never_answered_was_never_heard),
         cmocka_unit_test(a_server_that_does_not_let_us_read_it_answers),
         cmocka_unit_test(an_answer_of_the_moment_says_nothing_and_it_is_asked_again),
         cmocka_unit_test(credentials_are_read_again_once_after_a_401),

@@ -58,7 +58,9 @@ static void a_worker_says_why_it_is_not_ready(void **state) {
     stage_disconnect(&desk.stage, 1);
     stage_contact(&desk.stage, 2, CONTACT_SUSPECT);
     stage_run(&desk.stage, CLOCK_SECOND);
+    desk.unheard = true;
     assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    assert_at(&desk, "/items/0/lastContactSeconds", "null");
     assert_at(&desk, "/items/0/state", "\"Unreachable\"");
     assert_at(&desk, "/items/1/state", "\"Suspect\"");
     assert_at(&desk, "/items/1/contact", "\"suspect\"");

@@ -23,6 +23,7 @@ struct desk {
     bool leaving;
     const char *from, *labels;
     size_t max_active;       // of w1
+    bool unheard;            // w1
     struct histogram recent; // of w1
     struct rights_features features;
     bool stopped, broken;  // the host does not answer; the management cluster does not
@@ -59,6 +60,7 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
     out->readings[1].meter.credentials = CREDENTIALS_TOKEN;
     out->readings[1].meter.token_ns = INT64_C(1767323045) * CLOCK_SECOND;
     out->readings[2].meter.credentials = CREDENTIALS_CERTIFICATE;
+    out->readings[1].unheard = desk->unheard;
     for (size_t p = 0; p < STATS_PHASES; p++)
         out->workloads += out->stats.kinds[0].phases[p];
     return error;
