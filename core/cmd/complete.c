@@ -175,6 +175,10 @@ static void offer_value(const struct completing *completing, const struct flag *
         offer_contexts(completing);
     else if (strcmp(name, "output") == 0)
         offer_words(completing, flag->help);
+    else if (strcmp(name, "cluster") == 0)
+        with_host(completing, offer_workers);
+    else if (strcmp(name, "phase") == 0)
+        offer_words(completing, "Pending, Suspended, Running, Succeeded, Failed");
     else if (strcmp(name, "policy") == 0)
         offer_words(completing, "finish, move");
     else if (strcmp(flag->argument, "FILE") == 0 || strcmp(flag->argument, "DIR") == 0)

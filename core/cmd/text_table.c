@@ -10,6 +10,7 @@
 
 #define GAP 3
 #define LINE_MAX_BYTES ((size_t)1 << 20)
+#define LAST_LEAST 16 // columns of the last one; a terminal that has fewer wraps the lines
 
 void text_table_add(struct text_table *table, const char *text) {
     if (!array_reserve(&table->cells, &table->cap, table->count + 1, sizeof *table->cells) ||
@@ -33,11 +34,21 @@ static int width_of(const struct text_table *table, size_t column) {
     return (int)width;
 }
 
+// The ellipsis has three bytes and one column.
+static void put_last(const struct text_table *table, const char *text, struct buffer *line) {
+    size_t left = table->limit > line->len ? table->limit - line->len : 0, len = strlen(text);
+    char *cut = left >= LAST_LEAST && len > left ? malloc(left + 3) : NULL;
+    if (cut)
+        text_shorten(cut, left + 3, text);
+    buffer_text(line, cut ? cut : text);
+    free(cut);
+}
+
 static bool print_row(const struct text_table *table, char *const *cells, const int *widths, FILE *out) {
     AUTO_BUFFER(line, LINE_MAX_BYTES);
     for (size_t c = 0; c + 1 < table->n_columns; c++)
         buffer_printf(&line, "%-*s", widths[c] + GAP, cells[c]);
-    buffer_text(&line, cells[table->n_columns - 1]);
+    put_last(table, cells[table->n_columns - 1], &line);
     text_print_line(out, line.failed ? "(too long to print)" : line.data);
     return !line.failed;
 }

@@ -11,7 +11,8 @@ struct text_table {
     size_t n_columns;
     char **cells; // row by row
     size_t count, cap;
-    bool failed; // out of memory
+    size_t limit; // columns of the terminal: the texts of the last column end between words there; 0: none
+    bool failed;  // out of memory
 };
 
 // Appends a cell, a copy of the text; NULL and "" are printed as <none>. A row is complete with n_columns cells.

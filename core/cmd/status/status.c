@@ -5,22 +5,53 @@
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/cmd/remote.h"
+#include "core/cmd/status/filter.h"
 #include "core/json/yaml.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAGE 1000 // workloads in one answer
 #define LIST_MAX ((size_t)256 << 20)
 #define WATCH_SECONDS 1
 
-enum { OUTPUT, NAMESPACE, WATCH, REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
+#define EXIT_NOT_READY 3
+
+enum {
+    OUTPUT,
+    NAMESPACE,
+    KIND,
+    NAME,
+    CLUSTER,
+    PHASE,
+    SELECTOR,
+    WATCH,
+    WAIT,
+    TIMEOUT,
+    REMOTE,
+    N_FLAGS = REMOTE + REMOTE_N_FLAGS
+};
 static const struct flag flags[] = {
     [OUTPUT] = {.name = "output", .letter = 'o', .argument = "FORMAT", .help = "wide, json or yaml"},
     [NAMESPACE] = {.name = "namespace", .letter = 'n', .argument = "NAME", .help = "only workloads of this namespace"},
+    [KIND] = {.name = "kind", .argument = "KIND", .help = "only workloads of this kind, as in job or rayjobs.ray.io"},
+    [NAME] = {.name = "name", .argument = "NAME", .help = "only workloads of this name"},
+    [CLUSTER] = {.name = "cluster", .argument = "NAME", .help = "only workloads in this worker; only this worker"},
+    [PHASE] = {.name = "phase",
+               .argument = "PHASE",
+               .help = "only workloads in this phase: Pending, Suspended, Running, Succeeded or Failed"},
+    [SELECTOR] = {.name = "selector",
+                  .letter = 'l',
+                  .argument = "SELECTOR",
+                  .help = "only workloads whose labels match, as of kubectl; their labels are read from the\n"
+                          "management cluster with your rights"},
     [WATCH] = {.name = "watch", .letter = 'w', .help = "print each change, until interrupted"},
+    [WAIT] = {.name = "wait", .help = "until the host, or with workers each worker, is ready"},
+    [TIMEOUT] = {.name = "timeout", .argument = "DURATION", .help = "how long to wait, as 2m (default: without limit)"},
     [REMOTE] = REMOTE_FLAGS,
 };
 
@@ -29,9 +60,11 @@ enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML };
 struct asked {
     struct remote *remote;
     const struct status_view *view; // NULL: the summary and the workers
-    const char *namespace_;
+    struct status_filter filter;
     enum output output;
     bool watch;
+    struct status_wait wait;
+    int code;      // to exit with
     int64_t since; // workloads that changed after this sequence only; 0: all
 };
 
@@ -62,6 +95,17 @@ static struct error *get_rest(const struct asked *asked, const char *path, struc
     return NULL;
 }
 
+// Removes the others; `name` NULL: none.
+static void keep_worker(const char *name, struct json *items) {
+    for (struct json *item = json_first(items), *next; name && item; item = next) {
+        next = json_next(item);
+        if (strcmp(json_string_or(json_get(item, "name"), ""), name) == 0)
+            continue;
+        json_detach_child(items, item);
+        json_free(item);
+    }
+}
+
 static struct error *get_list(const struct asked *asked, const struct status_view *view, struct json **out) {
     AUTO_BUFFER(path, 4096);
     buffer_printf(&path, "/api/v1/%s", view->name);
@@ -70,9 +114,14 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
     if (view == &status_workloads && asked->since)
         buffer_printf(&path, "&since=%lld", (long long)asked->since);
     if (view == &status_workloads)
-        remote_parameter(&path, "namespace", asked->namespace_);
+        status_filter_query(&asked->filter, &path);
     struct error *error = path.failed ? error_no_memory() : remote_get(asked->remote, path.data, out);
-    return error || view != &status_workloads ? error : get_rest(asked, path.data, *out);
+    if (!error && view == &status_workers)
+        keep_worker(asked->filter.cluster, json_get(*out, "items"));
+    if (error || view != &status_workloads)
+        return error;
+    error = get_rest(asked, path.data, *out);
+    return error ? error : status_filter_select(&asked->filter, asked->remote, json_get(*out, "items"));
 }
 
 struct error *status_print_document(const struct json *document, bool yaml) {
@@ -83,24 +132,54 @@ struct error *status_print_document(const struct json *document, bool yaml) {
     return NULL;
 }
 
+// The columns of the terminal, where it limits the table.
+static size_t limit_of(const struct asked *asked) {
+    struct winsize size;
+    bool limited = asked->output == OUTPUT_TABLE && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return limited ? size.ws_col : 0;
+}
+
+static void print_none(const struct asked *asked, const struct status_view *view) {
+    const struct status_filter *filter = &asked->filter;
+    bool narrows = view != &status_adapters && status_filter_narrows(filter);
+    AUTO_TEXT where = filter->namespace_ ? text_format(" in namespace %s", filter->namespace_) : strdup("");
+    printf("No %s found%s%s.\n", view->name, where ? where : "", narrows ? " that match" : "");
+}
+
 static struct error *print_list(const struct asked *asked, const struct status_view *view) {
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, view, &list);
     if (error || asked->output >= OUTPUT_JSON)
         return error ? error : status_print_document(list, asked->output == OUTPUT_YAML);
-    struct text_table table = {.n_columns = 0};
+    struct text_table table = {.limit = limit_of(asked)};
     status_fill(view, asked->output == OUTPUT_WIDE, json_get(list, "items"), &table);
     if (json_size(json_get(list, "items")) == 0)
-        printf("No %s found.\n", view->name);
+        print_none(asked, view);
     else if (!text_table_print(&table, 0, stdout))
         error = error_no_memory();
     text_table_free(&table);
     return error;
 }
 
-static struct error *print_overview(const struct asked *asked) {
+// The counts of the host are of all namespaces.
+static struct error *count_namespace(const struct asked *asked, struct json *status) {
+    AUTO_JSON list = NULL;
+    struct json *counts = NULL;
+    struct error *error = get_list(asked, &status_workloads, &list);
+    if (!error)
+        error = status_count(asked->filter.namespace_, json_get(list, "items"), &counts);
+    if (!error && !json_set(status, "workloads", counts))
+        error = error_no_memory();
+    return error;
+}
+
+static struct error *print_overview(struct asked *asked) {
     AUTO_JSON status = NULL;
     struct error *error = remote_get(asked->remote, "/api/v1/status", &status);
+    if (!error && asked->filter.namespace_)
+        error = count_namespace(asked, status);
+    if (!json_bool(json_get(status, "ready"), false))
+        asked->code = EXIT_NOT_READY;
     if (error || asked->output >= OUTPUT_JSON)
         return error ? error : status_print_document(status, asked->output == OUTPUT_YAML);
     status_print_summary(status);
@@ -128,7 +207,7 @@ static struct error *print_changes(struct watching *watching) {
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, asked->view, &list);
     asked->since = json_int64(json_get(list, "sequence"), asked->since);
-    struct text_table table = {.n_columns = 0};
+    struct text_table table = {.limit = limit_of(asked)};
     bool wide = asked->output == OUTPUT_WIDE;
     status_add_titles(asked->view, wide, &table);
     for (const struct json *item = json_first(json_get(list, "items")); item && !error; item = json_next(item)) {
@@ -165,7 +244,17 @@ static struct error *show(void *ctx, struct remote *remote) {
     asked->remote = remote;
     if (asked->watch)
         return watch(asked);
-    return asked->view ? print_list(asked, asked->view) : print_overview(asked);
+    AUTO_TEXT obstacle = NULL;
+    struct error *error = asked->wait.wait ? status_await(&asked->wait, remote, &obstacle) : NULL;
+    if (!error)
+        error = asked->view ? print_list(asked, asked->view) : print_overview(asked);
+    if (!error && obstacle) {
+        char after[CLOCK_RFC3339_MAX];
+        clock_duration_text(asked->wait.timeout_ns, after);
+        fprintf(stderr, "error: %s after %s\n", obstacle, after);
+        asked->code = EXIT_NOT_READY;
+    }
+    return error;
 }
 
 static int read_operand(const char *operand, struct asked *asked) {
@@ -193,23 +282,88 @@ static int read_output(const char *output, struct asked *asked) {
     return flags_usage_error(&subcommand_status, "--output: found \"%s\", expected wide, json or yaml", output);
 }
 
+// Each filter is for some of the tables: one that was left out in silence would have shown too much.
+static int check_filters(const char *const *values, const struct asked *asked) {
+    static const struct {
+        int flag;
+        bool overview, workers;
+        const char *selects;
+    } rules[] = {
+        {NAMESPACE, true, false, "workloads"},
+        {KIND, false, false, "workloads: expected wharf status workloads"},
+        {NAME, false, false, "workloads: expected wharf status workloads"},
+        {CLUSTER, false, true, "workloads or workers: expected wharf status workloads or workers"},
+        {PHASE, false, false, "workloads: expected wharf status workloads"},
+        {SELECTOR, false, false, "workloads: expected wharf status workloads"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        bool fits = asked->view == &status_workloads || (!asked->view && rules[i].overview) ||
+                    (asked->view == &status_workers && rules[i].workers);
+        if (values[rules[i].flag] && !fits)
+            return flags_usage_error(&subcommand_status, "--%s selects %s", flags[rules[i].flag].name,
+                                     rules[i].selects);
+    }
+    return 0;
+}
+
+static int read_filters(const char *const *values, struct asked *asked) {
+    asked->filter = (struct status_filter){.namespace_ = values[NAMESPACE],
+                                           .kind = values[KIND],
+                                           .name = values[NAME],
+                                           .cluster = values[CLUSTER],
+                                           .selector = values[SELECTOR]};
+    const char *meant = NULL;
+    int code = check_filters(values, asked);
+    if (code || !values[PHASE] || status_filter_phase(&asked->filter, values[PHASE], &meant))
+        return code;
+    return flags_usage_error(&subcommand_status,
+                             "--phase: found \"%s\", expected Pending, Suspended, Running, Succeeded or Failed%s%s%s",
+                             values[PHASE], meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+}
+
+static int read_wait(const char *const *values, struct asked *asked) {
+    asked->watch = values[WATCH];
+    asked->wait = (struct status_wait){
+        .wait = values[WAIT], .workers = asked->view == &status_workers, .worker = asked->filter.cluster};
+    if (asked->watch && (asked->output >= OUTPUT_JSON || asked->wait.wait || asked->filter.selector))
+        return flags_usage_error(&subcommand_status, "--watch prints a table: found --%s",
+                                 asked->wait.wait         ? "wait"
+                                 : asked->filter.selector ? "selector"
+                                                          : "output");
+    if (asked->watch && !asked->view && asked->filter.namespace_)
+        return flags_usage_error(&subcommand_status,
+                                 "--watch shows the workers: --namespace selects workloads: expected "
+                                 "wharf status workloads");
+    if (asked->wait.wait && asked->view && asked->view != &status_workers)
+        return flags_usage_error(&subcommand_status, "--wait is for the host and its workers: found \"%s\"",
+                                 asked->view->name);
+    if (values[TIMEOUT] && !asked->wait.wait)
+        return flags_usage_error(&subcommand_status, "--timeout is for --wait, which is not given");
+    if (values[TIMEOUT] && !clock_parse_duration(values[TIMEOUT], &asked->wait.timeout_ns))
+        return flags_usage_error(&subcommand_status, "--timeout: found \"%s\", expected a duration, as 2m",
+                                 values[TIMEOUT]);
+    return 0;
+}
+
 static int run(const struct arguments *arguments) {
     const char *values[N_FLAGS + 1];
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_status, arguments, values, &code))
         return code;
-    struct asked asked = {.namespace_ = values[NAMESPACE]};
+    struct asked asked = {.code = EXIT_SUCCESS};
     code = read_operand(values[N_FLAGS], &asked);
     if (code == 0)
         code = read_output(values[OUTPUT], &asked);
-    if (code == 0 && values[WATCH] && asked.output >= OUTPUT_JSON)
-        code = flags_usage_error(&subcommand_status, "--watch prints a table: found --output %s", values[OUTPUT]);
+    if (code == 0)
+        code = read_filters(values, &asked);
+    if (code == 0)
+        code = read_wait(values, &asked);
     if (code != 0)
         return code;
-    asked.watch = values[WATCH];
     if (asked.watch && !asked.view)
         asked.view = &status_workers;
-    return remote_use(values, REMOTE, show, &asked);
+    code = remote_use(values, REMOTE, show, &asked);
+    return code ? code : asked.code;
 }
 
 const struct subcommand subcommand_status = {
@@ -221,5 +375,6 @@ const struct subcommand subcommand_status = {
     .summary = "show the workers, where workloads run, and the adapters",
     .text = "Asks the running host. Without an operand: whether it is ready, its workloads by phase, and the workers.\n"
             "The host is reached at the address in its configuration, or at 127.0.0.1:9440, if there is one on this\n"
-            "machine, else through the API server of the management cluster, as kubectl reaches it.\n",
+            "machine, else through the API server of the management cluster, as kubectl reaches it.\n"
+            "Exits with 3 if the host is not ready, and after --timeout if what --wait is for is not.\n",
 };

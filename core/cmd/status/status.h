@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf status`: what it shows (views.c) and how (status.c).
+// `wharf status`: its columns (views.c) and its output (status.c), of workloads that are selected (filter.c), at once
+// or when the host or its workers are ready (await.c).
 #ifndef WHARF_CMD_STATUS_H
 #define WHARF_CMD_STATUS_H
 
@@ -32,6 +33,16 @@ void status_add_row(const struct status_view *view, bool wide, const struct json
 
 // The lines above the tables: the host, and its workloads by phase.
 void status_print_summary(const struct json *status);
+
+struct remote;
+struct status_wait {
+    bool workers;       // those of the host, not the host itself
+    const char *worker; // this one only; NULL: all
+    bool wait;          // until it is ready, else it is asked once
+    int64_t timeout_ns; // 0: without limit
+};
+// *obstacle: why it is not ready (free()), NULL: it is.
+struct error *status_await(const struct status_wait *wait, struct remote *remote, char **obstacle);
 
 // As JSON on one line, or as YAML.
 struct error *status_print_document(const struct json *document, bool yaml);

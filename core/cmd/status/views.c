@@ -63,7 +63,6 @@ static void join(char cell[STATUS_CELL_MAX], const char *text) {
     }
 
 TEXT_COLUMN(item_name, "name")
-TEXT_COLUMN(item_state, "state")
 TEXT_COLUMN(item_reason, "reason")
 TEXT_COLUMN(item_from, "from")
 TEXT_COLUMN(item_kind, "kind")
@@ -89,6 +88,17 @@ static const char *item_active(const struct json *item, char cell[STATUS_CELL_MA
     return cell;
 }
 
+// Also whether an operator closed it where the state is that of its connection: "Unreachable,Draining".
+static const char *state(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const char *own = text_of(item, "state");
+    const char *closed = json_bool(json_get(item, "leaving"), false)    ? "Leaving"
+                         : json_string(json_get(item, "drain"))         ? "Draining"
+                         : json_bool(json_get(item, "cordoned"), false) ? "Cordoned"
+                                                                        : own;
+    snprintf(cell, STATUS_CELL_MAX, "%s%s%s", own, strcmp(own, closed) ? "," : "", strcmp(own, closed) ? closed : "");
+    return cell;
+}
+
 static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) {
     const struct json *p50 = json_path(item, "latencySeconds", "p50", NULL);
     if (!json_is(p50, JSON_NUMBER))
@@ -102,6 +112,8 @@ static const char *contact(const struct json *item, char cell[STATUS_CELL_MAX]) 
     const struct json *seconds = json_get(item, "lastContactSeconds");
     if (strcmp(text_of(item, "contact"), "rejected") == 0)
         return "rejected";
+    if (json_is(seconds, JSON_NULL))
+        return "never";
     if (!json_is(seconds, JSON_NUMBER))
         return "";
     char duration[CLOCK_RFC3339_MAX];
@@ -197,7 +209,7 @@ static const char *gpus(const struct json *item, char cell[STATUS_CELL_MAX]) {
 
 static const struct status_column worker_columns[] = {
     {"WORKER", false, item_name},
-    {"STATE", false, item_state},
+    {"STATE", false, state},
     {"ACTIVE", false, item_active},
     {"MIRRORS", false, item_mirrors},
     {"LATENCY", false, latency},
@@ -297,7 +309,13 @@ void status_print_summary(const struct json *status) {
     for (const struct json *problem = json_first(problems); problem; problem = json_next(problem))
         print_line("  %s: %s", text_of(problem, "from"), text_of(problem, "message"));
     AUTO_BUFFER(counts, COUNTS_MAX);
-    buffer_printf(&counts, "workloads: %lld", (long long)json_int64(json_get(workloads, "total"), 0));
+    const char *namespace_ = json_string(json_get(workloads, "namespace"));
+    long long total = (long long)json_int64(json_get(workloads, "total"), 0);
+    buffer_printf(&counts, "workloads%s%s: ", namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
+    if (namespace_ && total == 0)
+        buffer_text(&counts, "none");
+    else
+        buffer_printf(&counts, "%lld", total);
     put_counts(json_get(workloads, "byPhase"), ": ", &counts);
     put_counts(json_get(workloads, "waiting"), "; waiting: ", &counts);
     print_line("%s", counts.data ? counts.data : "");
