@@ -73,12 +73,15 @@ class Server:
         return [key for key in self.asked if key[0] != "GET"]
 
 
-def api_server(uid, namespace="wharf-system"):
+def api_server(uid, namespace="wharf-system", written=lambda data: None):
+    """`written` gets the data of the ConfigMap."""
+    def create(body):
+        written(body["data"])
+        return {**body, "metadata": {**body["metadata"], "uid": "u", "resourceVersion": "2"}}
     return Server({
         ("GET", "/api/v1/namespaces/kube-system"): {"kind": "Namespace", "apiVersion": "v1", "metadata": {
             "name": "kube-system", "uid": uid, "resourceVersion": "1"}},
-        ("POST", "/api/v1/namespaces/%s/configmaps" % namespace): lambda body: {**body, "metadata": {
-            **body["metadata"], "uid": "u", "resourceVersion": "2"}}})
+        ("POST", "/api/v1/namespaces/%s/configmaps" % namespace): create})
 
 
 CREATED = ("POST", "/api/v1/namespaces/wharf-system/configmaps")
@@ -87,8 +90,9 @@ CREATED = ("POST", "/api/v1/namespaces/wharf-system/configmaps")
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="operate_test.", dir=BUILD)
-        self.worker = {"name": "w1", "state": "Ready", "active": 0, "drain": None}
-        self.management, self.other = api_server("management-uid"), api_server("other-uid")
+        self.worker = {"name": "w1", "state": "Ready", "active": 0, "cordoned": False, "drain": None}
+        self.heeds = True   # the host does what the ConfigMap says
+        self.management, self.other = api_server("management-uid", written=self.heed), api_server("other-uid")
         self.host = Server({
             ("GET", "/api/v1/status"): {"managementUid": "management-uid"},
             ("GET", "/api/v1/workers"): lambda _: {"items": [self.worker]}})
@@ -99,6 +103,10 @@ class Case(unittest.TestCase):
             "users": [{"name": "u", "user": {}}],
             "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in ("mgmt", "other")]}))
         self.write_config()
+
+    def heed(self, data):
+        if self.heeds and data.get("w1"):
+            self.worker = {**self.worker, "drain": None, **json.loads(data["w1"])}
 
     def tearDown(self):
         for server in (self.management, self.other, self.host):
@@ -144,7 +152,7 @@ class ManagementCluster(Case):
     def test_the_configurations_namespace_is_where_the_host_reads(self):
         self.write_config("namespace: ops")
         self.management.stop()
-        self.management = api_server("management-uid", "ops")
+        self.management = api_server("management-uid", "ops", self.heed)
         with open(self.kubeconfig, encoding="utf-8") as file:
             config = json.load(file)
         config["clusters"][0]["cluster"]["server"] = "http://" + self.management.address
@@ -165,6 +173,50 @@ class ManagementCluster(Case):
         self.write("kubeconfig", json.dumps({**config, "current-context": "mgmt"}))
         code, _, err = self.wharf("cordon", "w1", "--config", self.config)
         self.assertEqual((code, self.management.writes()), (0, [CREATED]), err)
+
+
+class Applied(Case):
+    """The command returns when the host has done what it asks for."""
+    def later(self, **worker):
+        self.heeds = False
+        began = time.monotonic()
+        timer = threading.Timer(1.2, lambda: setattr(self, "worker", {**self.worker, **worker}))
+        timer.start()
+        self.addCleanup(timer.join)
+        return began
+
+    def test_a_cordon_and_a_drain_without_waiting_return_when_the_host_knows(self):
+        for arguments, worker, done in ((("cordon",), {"cordoned": True}, "cordoned"),
+                                        (("drain", "--no-wait", "--policy", "move"), {"drain": "move"}, "cordoned and draining (move)")):
+            began = self.later(**worker)
+            code, out, err = self.wharf(arguments[0], "w1", "--config", self.config, *arguments[1:])
+            self.assertEqual((code, out, err), (0, "worker w1 %s\n" % done, ""))
+            self.assertGreater(time.monotonic() - began, 1)
+
+    def test_an_uncordon_too_and_the_sources_own_word_is_named(self):
+        found = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wharf-workers", "namespace": "wharf-system", "uid": "u",
+                 "resourceVersion": "3"}, "data": {"w1": "{}"}}
+        path = "/api/v1/namespaces/wharf-system/configmaps/wharf-workers"
+        self.management.answers["GET", path] = self.management.answers["PATCH", path] = found
+        self.worker["cordoned"] = True
+        began = self.later(cordoned=False)
+        code, out, err = self.wharf("uncordon", "w1", "--config", self.config)
+        self.assertEqual((code, out, err), (0, "worker w1 uncordoned\n", ""))
+        self.assertGreater(time.monotonic() - began, 1)
+        self.worker["cordoned"] = True
+        code, out, err = self.wharf("uncordon", "w1", "--config", self.config)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("worker w1: the host still shows it as cordoned", err)
+        self.assertIn("its configuration, its Secret or its ClusterProfile", err)
+
+    def test_a_host_that_is_not_reached_is_said_and_not_waited_for(self):
+        self.host.stop()
+        began = time.monotonic()
+        code, out, err = self.wharf("cordon", "w1", "--config", self.config)
+        self.assertEqual((code, out, self.management.writes()), (0, "worker w1 cordoned\n", [CREATED]), err)
+        self.assertLess(time.monotonic() - began, 14)
+        self.assertIn("cannot reach the host", err)
+        self.assertIn("warning: the host was not reached: it cordons worker w1 when it runs", err)
 
 
 class Join(Case):
@@ -535,6 +587,7 @@ class Tokens(Case):
 
 class Drain(Case):
     def test_it_is_not_done_before_the_host_drains(self):
+        self.heeds = False
         def heed():
             time.sleep(1.2)
             self.worker = {**self.worker, "drain": "finish"}
@@ -543,6 +596,12 @@ class Drain(Case):
         code, out, err = self.wharf("drain", "w1", "--config", self.config)
         self.assertEqual((code, out), (0, "worker w1 cordoned and draining (finish)\nworker w1 drained\n"), err)
         self.assertGreater(time.monotonic() - began, 1)
+
+    def test_a_host_that_does_not_drain_is_told(self):
+        self.heeds = False
+        code, out, err = self.wharf("drain", "w1", "--config", self.config)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("worker w1: the host has not applied this after 15s: does it read ConfigMap wharf-system/wharf-workers", err)
 
     def test_a_host_that_does_not_answer_is_told_once(self):
         self.host.stop()

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host has begun to drain, which it does within a second
-#define LOOK_NS (500 * CLOCK_MS)      // between questions whether a worker is drained
+#define APPLIED_NS (15 * CLOCK_SECOND) // until a running host has applied an order, which it does within a second
+#define APPLIED_AGAIN_NS (100 * CLOCK_MS)
+#define LOOK_NS (500 * CLOCK_MS) // between questions whether a worker is drained
 
 enum { REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
 static const struct flag flags[] = {[REMOTE] = REMOTE_FLAGS};
@@ -32,8 +33,8 @@ static const struct flag drain_flags[] = {
 struct operation {
     const char *worker;
     struct worker_order order;
-    const char *done; // "cordoned"
-    bool wait;        // until the worker is drained
+    const char *done, *does; // "cordoned", "cordons"
+    bool wait;               // until the worker is drained
     int64_t timeout_ns;
 };
 
@@ -47,11 +48,42 @@ static struct error *still_waits(const struct operation *operation, long long ac
                            operation->worker, active);
 }
 
-static struct error *not_heeded(const struct operation *operation, const struct remote *remote) {
+static struct error *not_applied(const struct operation *operation, const struct remote *remote) {
+    char after[CLOCK_RFC3339_MAX];
+    clock_duration_text(APPLIED_NS, after);
+    const char *namespace_ = remote_host_namespace(remote);
+    if (operation->order.cordoned)
+        return error_new(ERROR_REFUSED,
+                         "worker %s: the host has not applied this after %s: does it read ConfigMap %s/" RIGHTS_WORKERS
+                         " of the management cluster?",
+                         operation->worker, after, namespace_);
     return error_new(ERROR_REFUSED,
-                     "worker %s: the host has not begun to drain it: does it read ConfigMap %s/" RIGHTS_WORKERS
-                     " of the management cluster?",
-                     operation->worker, remote_host_namespace(remote));
+                     "worker %s: the host still shows it as cordoned after %s: its configuration, its Secret or its "
+                     "ClusterProfile cordons it too, or the host does not read ConfigMap %s/" RIGHTS_WORKERS,
+                     operation->worker, after, namespace_);
+}
+
+static bool is_applied(const struct worker_order *order, const struct json *worker) {
+    const char *drain = json_string(json_get(worker, "drain"));
+    if (order->drain)
+        return text_equal(drain, order->drain);
+    return json_bool(json_get(worker, "cordoned"), false) == order->cordoned && (order->cordoned || !drain);
+}
+
+// Until the host shows what was written; a host that does not answer is not waited for.
+static struct error *await_applied(const struct operation *operation, struct remote *remote, bool *reached) {
+    int64_t until_ns = clock_now().mono_ns + APPLIED_NS;
+    for (;;) {
+        AUTO_JSON worker = NULL;
+        bool warned = true;
+        struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
+        *reached = worker;
+        if (error || !worker || is_applied(&operation->order, worker))
+            return error;
+        if (clock_now().mono_ns >= until_ns)
+            return not_applied(operation, remote);
+        nanosleep(&(struct timespec){.tv_nsec = APPLIED_AGAIN_NS}, NULL);
+    }
 }
 
 // Until the host drains it and nothing active is left there.
@@ -74,8 +106,8 @@ static struct error *wait_drained(const struct operation *operation, struct remo
         told = active;
         (void)fflush(stdout);
         int64_t waited_ns = clock_now().mono_ns - began_ns;
-        if (worker && !drains && waited_ns > HEEDED_NS)
-            return not_heeded(operation, remote);
+        if (worker && !drains && waited_ns > APPLIED_NS)
+            return not_applied(operation, remote);
         if (operation->timeout_ns && waited_ns >= operation->timeout_ns)
             return still_waits(operation, active);
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
@@ -86,16 +118,23 @@ static struct error *operate(void *ctx, struct remote *remote) {
     const struct operation *operation = ctx;
     struct client *management = NULL;
     AUTO_JSON worker = NULL;
-    bool warned = false;
+    bool warned = false, reached = false;
     struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
     if (!error)
         error = remote_management(remote, &management);
     if (!error)
         error = order_write(management, remote_host_namespace(remote), operation->worker, &operation->order);
+    if (!error && worker)
+        error = await_applied(operation, remote, &reached);
     if (error)
         return error;
     printf("worker %s %s\n", operation->worker, operation->done);
-    return operation->wait ? wait_drained(operation, remote) : NULL;
+    if (operation->wait)
+        return wait_drained(operation, remote);
+    if (!reached)
+        fprintf(stderr, "warning: the host was not reached: it %s worker %s when it runs\n", operation->does,
+                operation->worker);
+    return NULL;
 }
 
 // The operand. 0: continue.
@@ -116,11 +155,12 @@ static int order(const struct subcommand *command, const struct arguments *argum
 }
 
 static int run_cordon(const struct arguments *arguments) {
-    return order(&subcommand_cordon, arguments, (struct operation){.order = {.cordoned = true}, .done = "cordoned"});
+    return order(&subcommand_cordon, arguments,
+                 (struct operation){.order = {.cordoned = true}, .done = "cordoned", .does = "cordons"});
 }
 
 static int run_uncordon(const struct arguments *arguments) {
-    return order(&subcommand_uncordon, arguments, (struct operation){.done = "uncordoned"});
+    return order(&subcommand_uncordon, arguments, (struct operation){.done = "uncordoned", .does = "uncordons"});
 }
 
 static int run_drain(const struct arguments *arguments) {
@@ -133,6 +173,7 @@ static int run_drain(const struct arguments *arguments) {
     struct operation operation = {
         .order = {.cordoned = true, .drain = policy},
         .done = moves ? "cordoned and draining (move)" : "cordoned and draining (finish)",
+        .does = "drains",
         .wait = !values[NO_WAIT],
     };
     code = read_worker(&subcommand_drain, values, &operation);
@@ -152,7 +193,7 @@ const struct subcommand subcommand_cordon = {
     .n_flags = N_FLAGS,
     .summary = "place nothing new in a worker",
     .text = "What runs in the worker goes on. Written to ConfigMap wharf-workers in the host's namespace, so it also\n"
-            "holds for a host that is restarted.\n",
+            "holds for a host that is restarted. Returns when the host has applied it, or with 1 after 15 seconds.\n",
 };
 
 const struct subcommand subcommand_uncordon = {
@@ -163,7 +204,7 @@ const struct subcommand subcommand_uncordon = {
     .n_flags = N_FLAGS,
     .summary = "use a worker again that was cordoned or drained",
     .text = "Removes the worker's entry from ConfigMap wharf-workers. What its configuration or its Secret says of it\n"
-            "stays in force.\n",
+            "stays in force: then the command exits with 1 after 15 seconds.\n",
 };
 
 const struct subcommand subcommand_drain = {
