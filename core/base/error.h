@@ -18,7 +18,8 @@ enum error_code {
     ERROR_LIMIT,       // a limit that protects the host was reached
     ERROR_UNSUPPORTED, // valid, but not implemented
     ERROR_TOO_LARGE,   // input exceeds its budget
-    ERROR_STOPPED      // stopped because the process is exiting
+    ERROR_STOPPED,     // stopped because the process is exiting
+    ERROR_USAGE        // an invalid command line
 };
 
 struct error {

@@ -28,7 +28,7 @@ static struct error *enable_names(struct config *config, const char *names) {
         if (!name)
             return error_no_memory();
         if (!text_is_dns_label(name))
-            return error_new(ERROR_INVALID, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
+            return error_new(ERROR_USAGE, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
         error = config_enable(config, name);
         at += len + (at[len] == ',' ? 1 : 0);
     }
@@ -49,7 +49,7 @@ struct error *enabled_load(const char *config_path, const char *adapter_director
                            struct enabled *out) {
     *out = (struct enabled){.named = config_path};
     if (config_path && names)
-        return error_new(ERROR_INVALID, "found --config and --adapters-enabled, expected one of them");
+        return error_new(ERROR_USAGE, "found --config and --adapters-enabled, expected one of them");
     if (!config_path && !names && access(ENABLED_DEFAULT_FILE, F_OK) == 0)
         config_path = ENABLED_DEFAULT_FILE;
     out->from_file = config_path;

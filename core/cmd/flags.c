@@ -135,13 +135,30 @@ static bool is_object(const struct subcommand *command) {
     return command->operand && text_has_prefix(command->operand, MAIN_OBJECT);
 }
 
+// With the flag that takes it if there is one that has to be given, or that it has to follow "--".
+static int unexpected(const struct reading *reading, const char *argument) {
+    const struct subcommand *command = reading->command;
+    char name[64];
+    if (command->operand && strstr(command->operand, " -- "))
+        return flags_usage_error(command,
+                                 "unexpected argument: %s: the command follows --, as in wharf %s job/train -- ls",
+                                 argument, command->name);
+    for (size_t i = 0; !command->operand && i < command->n_flags; i++) {
+        if (!command->flags[i].required || reading->values[i])
+            continue;
+        spell(&command->flags[i], name, sizeof(name));
+        return flags_usage_error(command, "unexpected argument: %s, did you mean %s %s?", argument, name, argument);
+    }
+    return flags_usage_error(command, "unexpected argument: %s", argument);
+}
+
 static int keep_operand(struct reading *reading, const char *argument) {
     const struct subcommand *command = reading->command;
     const char **operand = &reading->values[command->n_flags];
     if (*operand && is_object(command) && !operand[1] && !strchr(*operand, '/'))
         operand++;
     if (!command->operand || *operand)
-        return flags_usage_error(command, "unexpected argument: %s", argument);
+        return unexpected(reading, argument);
     *operand = argument;
     return 0;
 }

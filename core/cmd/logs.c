@@ -48,7 +48,7 @@ static struct error *put_since(struct buffer *path, const char *since) {
     if (!since)
         return NULL;
     if (!clock_parse_duration(since, &age_ns) || age_ns <= 0)
-        return error_new(ERROR_INVALID, "--since: found \"%s\", expected a duration, as in 10m", since);
+        return error_new(ERROR_USAGE, "--since: found \"%s\", expected a duration, as in 10m", since);
     AUTO_TEXT seconds = text_format("%lld", (long long)((age_ns + CLOCK_SECOND - 1) / CLOCK_SECOND));
     remote_parameter(path, "sinceSeconds", seconds);
     return NULL;
@@ -58,7 +58,7 @@ static struct error *make_path(struct remote *remote, const char *const *values,
     const char *namespace_ = values[NAMESPACE];
     int64_t lines = 0;
     if (values[TAIL] && !text_to_int64(values[TAIL], &lines))
-        return error_new(ERROR_INVALID, "--tail: found \"%s\", expected a number of lines", values[TAIL]);
+        return error_new(ERROR_USAGE, "--tail: found \"%s\", expected a number of lines", values[TAIL]);
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
     if (!error)
         error = remote_object_path("/api/v1/logs", &values[N_FLAGS], namespace_, path);

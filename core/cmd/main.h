@@ -93,7 +93,9 @@ struct error *man_write(const char *directory, const struct subcommand *command)
 // report.c
 // Prints one per line to stderr; returns their number.
 size_t main_print_problems(const struct problems *problems);
-// "error: ..." to stderr; takes the error. Returns 1.
+// EXIT_USAGE for ERROR_USAGE, else 1; 0 for NULL.
+int main_exit_code(const struct error *error);
+// "error: ..." to stderr; takes the error. Returns its exit code.
 int main_fail(struct error *error);
 
 #endif

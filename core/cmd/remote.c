@@ -26,7 +26,10 @@ struct error *remote_client(const struct endpoint *endpoint, const char *name, s
 }
 
 struct error *remote_open(const struct remote_options *options, struct remote **out) {
+    const char *account = options->service_account, *slash = account ? strchr(account, '/') : NULL;
     *out = NULL;
+    if (account && (!slash || slash == account || !slash[1]))
+        return error_new(ERROR_USAGE, "--service-account: found \"%s\", expected NAMESPACE/NAME", account);
     struct remote *remote = calloc(1, sizeof *remote);
     if (!remote)
         return error_no_memory();
@@ -99,7 +102,7 @@ struct error *remote_object_path(const char *prefix, const char *const operand[2
         return error_no_memory();
     char *slash = strchr(joined, '/');
     if (!slash || slash == joined || !slash[1] || strchr(slash + 1, '/'))
-        return error_new(ERROR_INVALID, "found \"%s\", expected KIND/NAME, as in job/train", joined);
+        return error_new(ERROR_USAGE, "found \"%s\", expected KIND/NAME, as in job/train", joined);
     *slash = '\0';
     const char *const segments[] = {joined, namespace_, slash + 1};
     buffer_text(out, prefix);

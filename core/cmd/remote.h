@@ -47,7 +47,8 @@ struct remote_options { // NULL: not given
 void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
 
 struct remote;
-// Opens the host that the flags name, calls `use`, and closes it. Returns 0, or prints the error and returns 1.
+// Opens the host that the flags name, calls `use`, and closes it. Returns 0, or prints the error and returns its exit
+// code.
 int remote_use(const char *const *values, size_t first, struct error *(*use)(void *ctx, struct remote *remote),
                void *ctx);
 struct error *remote_open(const struct remote_options *options, struct remote **out);
@@ -85,7 +86,7 @@ void remote_parameter(struct buffer *path, const char *name, const char *value);
 
 // "job/train", of an operand of one word or two (MAIN_OBJECT).
 char *remote_object(const char *const operand[2]);
-// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME", or its two words (MAIN_OBJECT). ERROR_INVALID for
+// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME", or its two words (MAIN_OBJECT). ERROR_USAGE for
 // another one.
 struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
                                  struct buffer *out);

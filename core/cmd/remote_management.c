@@ -112,11 +112,9 @@ static struct error *ask_for_token(struct remote *remote, const char *namespace_
 // A caller with a client certificate has no token that the host could have reviewed.
 static struct error *request_token(struct remote *remote) {
     const char *given = remote->service_account, *slash = given ? strchr(given, '/') : NULL;
-    if (given && (!slash || slash == given || !slash[1]))
-        return error_new(ERROR_INVALID, "--service-account: found \"%s\", expected NAMESPACE/NAME", given);
-    AUTO_TEXT namespace_ = given ? strndup(given, (size_t)(slash - given)) : strdup(remote->host_namespace);
+    AUTO_TEXT namespace_ = slash ? strndup(given, (size_t)(slash - given)) : strdup(remote->host_namespace);
     struct error *error =
-        namespace_ ? ask_for_token(remote, namespace_, given ? slash + 1 : RIGHTS_VIEWER) : error_no_memory();
+        namespace_ ? ask_for_token(remote, namespace_, slash ? slash + 1 : RIGHTS_VIEWER) : error_no_memory();
     return error_wrap(error, "no token for the host: %s has none",
                       remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
 }

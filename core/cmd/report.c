@@ -13,9 +13,14 @@ size_t main_print_problems(const struct problems *problems) {
     return problems->count + problems->lost;
 }
 
+int main_exit_code(const struct error *error) {
+    return !error ? EXIT_SUCCESS : error->code == ERROR_USAGE ? EXIT_USAGE : EXIT_FAILURE;
+}
+
 int main_fail(struct error *error) {
     fputs("error: ", stderr);
     text_print_line(stderr, error_text(error));
+    int code = main_exit_code(error);
     error_free(error);
-    return EXIT_FAILURE;
+    return code;
 }

@@ -196,7 +196,7 @@ static int run(const struct arguments *arguments) {
         log_fields(LOG_ERROR, "wharf failed", {"error", error_text(error)});
     else
         log_plain(LOG_INFO, "wharf stopped");
-    code = error ? EXIT_FAILURE : EXIT_SUCCESS;
+    code = main_exit_code(error);
     error_free(error);
     signals_end(program.signals);
     (void)log_stop(LAST_LINES_NS);

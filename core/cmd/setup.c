@@ -141,7 +141,7 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
                            struct config **out) {
     *out = NULL;
     if (path[0] == '~' || (adapter_directory && adapter_directory[0] == '~'))
-        return error_new(ERROR_INVALID, "%s: found %s, expected an absolute path: ~ is not expanded",
+        return error_new(ERROR_USAGE, "%s: found %s, expected an absolute path: ~ is not expanded",
                          path[0] == '~' ? "--config" : "--adapters", path[0] == '~' ? path : adapter_directory);
     AUTO_TEXT here = adapter_directory && adapter_directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
     if (!here)

@@ -216,6 +216,29 @@ class Usage(Case):
             (["version", "--config", "x"], "error: unknown flag: --config"),
             (["help", "nothing"], 'error: unknown command "nothing"'),
             (["help", "run", "check"], "error: unexpected argument: check"),
+            (["join", "w2"], "error: unexpected argument: w2, did you mean --context w2?\n"),
+            (["plan", "job.yaml"], "error: unexpected argument: job.yaml, did you mean -f job.yaml?\n"),
+            (["exec", "job/x", "echo", "hi"], "error: unexpected argument: echo: the command follows --, as in wharf exec job/train -- ls\n"),
+            (["exec", "job/x"], "error: found no command, expected KIND/NAME -- COMMAND"),
+            (["explain", "train"], 'error: found "train", expected KIND/NAME'),
+            (["explain", "job/a/b"], 'error: found "job/a/b", expected KIND/NAME'),
+            (["logs", "job/x", "--since", "soon"], 'error: --since: found "soon", expected a duration'),
+            (["logs", "job/x", "--tail", "many"], 'error: --tail: found "many", expected a number'),
+            (["status", "--service-account", "x", "--server", "http://127.0.0.1:1"], 'error: --service-account: found "x", expected NAMESPACE/NAME'),
+            (["drain", "w1", "--timeout", "soon"], 'error: --timeout: found "soon"'),
+            (["leave", "w1", "--keep-rbac", "--timeout", "soon"], "error: --timeout: found soon, expected a duration"),
+            (["join", "--context", "c", "--timeout", "soon"], "error: --timeout: found soon, expected a duration"),
+            (["join", "--context", "c", "--name", "W_1"], 'error: --name: found "W_1"'),
+            (["join", "--context", "c", "--namespace", "W_1"], 'error: --namespace: found "W_1"'),
+            (["join", "--context", "c", "--account", "W_1"], 'error: --account: found "W_1"'),
+            (["join", "--context", "c", "--server", "w1"], "error: --server: found w1"),
+            (["join", "--context", "c", "--labels", "-"], 'error: --labels: found "-"'),
+            (["join", "--context", "c", "--namespaced", "A"], 'error: --namespaced: found "A"'),
+            (["join", "--context", "c", "--config", "a", "--adapters-enabled", "job"], "error: found --config and --adapters-enabled"),
+            (["rbac", "--for", "worker", "--adapters-enabled", "A"], 'error: --adapters-enabled: found "A"'),
+            (["rbac", "--for", "worker", "--namespaced", "A"], 'error: --namespaced: found "A"'),
+            (["check", "--online", "--namespaced", "A"], 'error: --namespaced: found "A"'),
+            (["check", "--config", "~/x"], "error: --config: found ~/x, expected an absolute path"),
         ]
         for arguments, sentence in cases:
             with self.subTest(arguments=arguments):
@@ -435,7 +458,7 @@ class Directory(Case):
     def test_a_tilde_is_not_expanded(self):
         for flag in ("--adapters", "--config"):
             code, out, err = wharf("check", flag + "=~/x")
-            self.assertEqual((code, out), (1, ""))
+            self.assertEqual((code, out), (2, ""))
             self.assertEqual(err, "error: %s: found ~/x, expected an absolute path: ~ is not expanded\n" % flag)
 
     def test_a_missing_kubeconfig_is_reported_at_the_line_of_its_key(self):

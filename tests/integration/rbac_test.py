@@ -210,9 +210,9 @@ class CommandLine(unittest.TestCase):
         self.fails(2, "--user: found", "--for", "worker", "--user", "a]b")
         job = ("--for", "worker", "--adapters", ADAPTERS, "--adapters-enabled")
         self.fails(1, 'did you mean "job"', *job, "jobb")
-        self.fails(1, "expected names like job,jobset", *job, "job,,x")
-        self.fails(1, "expected names of namespaces", *job, "job", "--namespaced", "a,B")
-        self.fails(1, "expected one of them", *job, "job", "--config", "wharf.yaml")
+        self.fails(2, "expected names like job,jobset", *job, "job,,x")
+        self.fails(2, "expected names of namespaces", *job, "job", "--namespaced", "a,B")
+        self.fails(2, "expected one of them", *job, "job", "--config", "wharf.yaml")
 
     def test_the_manifests_are_its_output(self):
         for cluster in ("management", "worker"):

@@ -43,7 +43,7 @@ static struct error *make_path(struct remote *remote, const char *const *values,
     remote_parameter(path, "pod", values[POD]);
     for (; *command; command++)
         remote_parameter(path, "command", *command);
-    return path->failed ? error_new(ERROR_INVALID, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
+    return path->failed ? error_new(ERROR_USAGE, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
 }
 
 static struct error *refusal(const struct tunnel_answer *answer) {

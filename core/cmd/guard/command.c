@@ -260,7 +260,7 @@ static int run(const struct arguments *arguments) {
         log_fields(LOG_ERROR, "wharf guard failed", {"error", error_text(error)});
     else
         log_plain(LOG_INFO, "wharf guard stopped");
-    code = error ? EXIT_FAILURE : EXIT_SUCCESS;
+    code = main_exit_code(error);
     error_free(error);
     end(&program);
     return code;

@@ -104,7 +104,7 @@ static char *name_of_context(const char *context) {
 static struct error *read_duration(const char *flag, const char *text, int64_t min_seconds, int64_t *out_ns) {
     if (clock_parse_duration(text, out_ns) && *out_ns >= min_seconds * CLOCK_SECOND)
         return NULL;
-    return error_new(ERROR_INVALID, "%s: found %s, expected a duration like 24h of at least %llds", flag, text,
+    return error_new(ERROR_USAGE, "%s: found %s, expected a duration like 24h of at least %llds", flag, text,
                      (long long)min_seconds);
 }
 
@@ -118,16 +118,15 @@ static struct error *read_options(const char *const values[], struct join *join)
     if (!join->name)
         return error_no_memory();
     if (!text_is_dns_label(join->name))
-        return error_new(ERROR_INVALID, "--name: found \"%s\", expected at most 63 lower-case letters, digits and '-'",
+        return error_new(ERROR_USAGE, "--name: found \"%s\", expected at most 63 lower-case letters, digits and '-'",
                          join->name);
     if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
-        return error_new(ERROR_INVALID, "--namespace: found \"%s\", expected the name of a namespace",
-                         values[NAMESPACE]);
+        return error_new(ERROR_USAGE, "--namespace: found \"%s\", expected the name of a namespace", values[NAMESPACE]);
     if (!text_is_dns_label(values[ACCOUNT]))
-        return error_new(ERROR_INVALID, "--account: found \"%s\", expected the name of a ServiceAccount",
+        return error_new(ERROR_USAGE, "--account: found \"%s\", expected the name of a ServiceAccount",
                          values[ACCOUNT]);
     if (join->server && !text_has_prefix(join->server, "https://"))
-        return error_new(ERROR_INVALID, "--server: found %s, expected an address like https://10.0.0.1:6443",
+        return error_new(ERROR_USAGE, "--server: found %s, expected an address like https://10.0.0.1:6443",
                          join->server);
     struct error *error = read_duration("--token-duration", values[TOKEN_DURATION], TOKEN_SECONDS_MIN, &token_ns);
     if (!error)

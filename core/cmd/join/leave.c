@@ -323,7 +323,7 @@ static struct error *open_all(const char *const values[], struct leave *leave) {
 static struct error *read_options(const char *const values[], struct leave *leave) {
     int64_t timeout_ns = 0;
     if (!clock_parse_duration(values[TIMEOUT], &timeout_ns))
-        return error_new(ERROR_INVALID, "--timeout: found %s, expected a duration like 30m", values[TIMEOUT]);
+        return error_new(ERROR_USAGE, "--timeout: found %s, expected a duration like 30m", values[TIMEOUT]);
     leave->began_ns = clock_now().mono_ns;
     leave->until_ns = timeout_ns > 0 ? clock_now().mono_ns + timeout_ns : CLOCK_NEVER;
     leave->policy = values[POLICY];

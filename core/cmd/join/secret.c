@@ -82,8 +82,8 @@ static struct error *each_label(const char *labels, void (*each)(void *ctx, cons
         if (!key || !value)
             return error_no_memory();
         if (key_len == len || !text_is_label_key(key) || !text_is_label_value(value))
-            return error_new(ERROR_INVALID, "--labels: found \"%.*s\", expected labels like region=eu,gpu=a100",
-                             (int)len, at);
+            return error_new(ERROR_USAGE, "--labels: found \"%.*s\", expected labels like region=eu,gpu=a100", (int)len,
+                             at);
         if (each)
             each(ctx, key, value);
         at += len + (at[len] == ',' ? 1 : 0);

@@ -60,7 +60,7 @@ static int run(const struct arguments *arguments) {
     struct ask ask = {values, PLAN_WRONG};
     code = setup_use(values[CONFIG], values[ADAPTERS], plan, &ask);
     if (code != EXIT_SUCCESS || ask.verdict == PLAN_WRONG)
-        return EXIT_FAILURE;
+        return code ? code : EXIT_FAILURE;
     return ask.verdict == PLAN_DELEGATED ? EXIT_SUCCESS : EXIT_NOT_DELEGATED;
 }
 

@@ -19,13 +19,13 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
     for (const char *at = text; *at != '\0';) {
         size_t len = strcspn(at, ",");
         if (options->n_namespaces == RBAC_NAMESPACES_MAX)
-            return error_new(ERROR_LIMIT, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
+            return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
         char *name = strndup(at, len);
         if (!name)
             return error_no_memory();
         options->namespaces[options->n_namespaces++] = name;
         if (!text_is_dns_label(name))
-            return error_new(ERROR_INVALID, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
+            return error_new(ERROR_USAGE, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
         at += len + (at[len] == ',' ? 1 : 0);
     }
     return NULL;

@@ -256,9 +256,9 @@ class Refused(Case):
                 (("--timeout", "soon"), "--timeout: found"),
                 (("--namespaced", "a,,b"), "--namespaced: found"),
                 (("-n", "A"), "--namespace: found"),
-                (("--account", "A"), "--account: found"),
-                (("--management-context", "nope"), 'management: .*found no context "nope"')):
-            self.assertRegex(self.join(*arguments, code=1), pattern)
+                (("--account", "A"), "--account: found")):
+            self.assertRegex(self.join(*arguments, code=2), pattern)
+        self.assertRegex(self.join("--management-context", "nope", code=1), 'management: .*found no context "nope"')
         self.assertEqual(self.worker.writes + self.management.writes, [])
 
 
@@ -429,7 +429,7 @@ class Leave(Case):
         self.assertIn("expected --context", self.wharf("leave", "w1", "--context", "w1", "--keep-rbac", code=2))
         self.assertIn("expected the name of a worker", self.wharf("leave", "--context", "w1", code=2))
         self.assertIn("--policy: found stop", self.leave("--policy", "stop", code=2))
-        self.assertIn("--timeout: found", self.leave("--timeout", "x", code=1))
+        self.assertIn("--timeout: found", self.leave("--timeout", "x", code=2))
 
 
 class WithHost(Case):
