@@ -22,6 +22,7 @@ struct remote {
     struct config *config;                                               // of the host; or NULL
     struct endpoint *management_endpoint;                                // NULL: not loaded yet
     char *token;                                                         // NULL: not obtained yet
+    bool borrows_token;                                                  // of a ServiceAccount
     struct transport *management_transport;
     struct client *management;
     bool management_checked; // that it is the host's

@@ -109,13 +109,24 @@ static struct error *ask_for_token(struct remote *remote, const char *namespace_
     return error_wrap(error, "ServiceAccount %s/%s", namespace_, account);
 }
 
+static char *account_of(const struct remote *remote) {
+    return remote->service_account ? strdup(remote->service_account)
+                                   : text_format("%s/" RIGHTS_VIEWER, remote->host_namespace);
+}
+
+char *remote_account(const struct remote *remote) {
+    return remote->borrows_token ? account_of(remote) : NULL;
+}
+
 // A caller with a client certificate has no token that the host could have reviewed.
 static struct error *request_token(struct remote *remote) {
-    const char *given = remote->service_account, *slash = given ? strchr(given, '/') : NULL;
-    AUTO_TEXT namespace_ = slash ? strndup(given, (size_t)(slash - given)) : strdup(remote->host_namespace);
-    struct error *error =
-        namespace_ ? ask_for_token(remote, namespace_, slash ? slash + 1 : RIGHTS_VIEWER) : error_no_memory();
-    return error_wrap(error, "no token for the host: %s has none",
+    AUTO_TEXT account = account_of(remote);
+    char *slash = account ? strchr(account, '/') : NULL;
+    if (!slash)
+        return error_no_memory();
+    *slash = '\0';
+    remote->borrows_token = true;
+    return error_wrap(ask_for_token(remote, account, slash + 1), "no token for the host: %s has none",
                       remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
 }
 

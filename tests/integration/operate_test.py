@@ -585,6 +585,29 @@ class Tokens(Case):
         self.assertNotIn(CREATED, self.management.asked)
 
 
+    def test_a_session_that_a_client_certificate_cannot_have_says_why(self):
+        self.management.answers["POST", "/api/v1/namespaces/wharf-system/serviceaccounts/wharf-viewer/token"] = {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "status": {"token": "t", "expirationTimestamp": "2030-01-02T03:04:05Z"}}
+        self.host.answers["GET", "/api/v1/exec/job/default/train"] = (403, {
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden",
+            "message": "user system:serviceaccount:wharf-system:wharf-viewer may not create pods/exec"})
+        arguments = ("exec", "job/train", "-n", "default", "--config", self.config, "--kubeconfig", self.kubeconfig, "--context", "mgmt", "--", "ls")
+        code, out, err = self.wharf(*arguments)
+        self.assertEqual((code, out, err.count("\n")), (1, "", 1), err)
+        for word in ("wharf-viewer may not create pods/exec", "has no token, and no API server passes a client certificate on to the host",
+                     "you are ServiceAccount wharf-system/wharf-viewer there", "use a kubeconfig with a token", "--service-account"):
+            self.assertIn(word, err)
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        config["users"][0]["user"] = {"token": "mine"}
+        config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"   # a token is for TLS; it is not asked
+        self.write("kubeconfig", json.dumps(config))
+        code, _, err = self.wharf(*arguments)
+        self.assertIn("may not create pods/exec", err)
+        self.assertNotIn("client certificate", err)   # the caller's own rights are missing
+
+
 class Drain(Case):
     def test_it_is_not_done_before_the_host_drains(self):
         self.heeds = False

@@ -46,10 +46,17 @@ static struct error *make_path(struct remote *remote, const char *const *values,
     return path->failed ? error_new(ERROR_USAGE, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
 }
 
-static struct error *refusal(const struct tunnel_answer *answer) {
+static struct error *refusal(const struct remote *remote, const struct tunnel_answer *answer) {
     AUTO_JSON status = NULL;
+    AUTO_TEXT account = remote_account(remote);
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
     const char *message = json_string(json_get(status, "message"));
+    if (message && answer->status == 403 && account)
+        return error_new(ERROR_REFUSED,
+                         "the host: %s; your kubeconfig has no token, and no API server passes a client certificate on "
+                         "to the host, so you are ServiceAccount %s there: use a kubeconfig with a token, or "
+                         "name an account that may create pods/exec with --service-account",
+                         message, account);
     return message ? error_new(ERROR_IO, "the host: %s", message)
                    : error_new(ERROR_IO, "found the status %d, expected a WebSocket; is this a host with exec?",
                                answer->status);
@@ -96,7 +103,7 @@ static struct error *run_command(void *ctx, struct remote *remote) {
     error = headers && whole ? tunnel_open(remote_transport(remote), whole, headers, &never, &tunnel, &answer)
                              : error_no_memory();
     if (!error)
-        error = tunnel ? check_answer(&answer, key, options) : refusal(&answer);
+        error = tunnel ? check_answer(&answer, key, options) : refusal(remote, &answer);
     if (!error)
         error = session_run(tunnel, options, &execution->code);
     tunnel_close(tunnel);
