@@ -263,7 +263,11 @@ class Usage(Case):
         for arguments in (["version"], ["--version"]):
             code, out, err = wharf(*arguments)
             self.assertEqual((code, err), (0, ""))
-            self.assertRegex(out, r"^wharf \d+\.\d+\.\d+\S* \(adapter ABI 1\.\d+\)\n$")
+            self.assertRegex(out, r"^wharf \d+\.\d+\.\d+\S* \((commit [0-9a-f]{12}(-dirty)?, )?adapter ABI 1\.\d+\)\n$")
+        if not os.path.exists(".git") or not shutil.which("git"):
+            self.skipTest("no repository")
+        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        self.assertIn("(commit " + commit, out)
 
     def test_a_token_is_not_sent_in_clear_to_another_machine(self):
         self.write("c.kubeconfig", kubeconfig("https://127.0.0.1:9").replace('"user": {}', '"user": {"token": "t"}'))

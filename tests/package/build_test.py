@@ -59,6 +59,17 @@ class ReproducibleTest(unittest.TestCase):
     def test_the_rpm_built_elsewhere_is_the_same(self):
         self.same("wharf-*.rpm", "rpm")
 
+    def test_the_tarball_of_the_sources_has_their_commit(self):
+        commit = output("git", "rev-parse", "HEAD", cwd=build.copy("one")).strip()
+        tarball = one("wharf-*.[0-9].tar.gz", "dist")
+        self.assertEqual(output("tar", "-xzOf", tarball, "--wildcards", "*/etc/commit"), commit + "\n")
+        sources = os.path.join(build.folder(), "sources")
+        os.makedirs(sources)
+        output("tar", "-xzf", tarball, "-C", sources, "--strip-components=1")
+        self.assertEqual(output("make", "-s", "build/commit", cwd=sources), "")
+        with open(os.path.join(sources, "build", "commit"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), commit[:12] + "\n")
+
     def test_the_tarballs_built_elsewhere_are_the_same(self):
         self.same("wharf-*.[0-9].tar.gz", "dist")
         self.same(RELEASE, "release")

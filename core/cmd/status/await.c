@@ -43,7 +43,7 @@ struct error *status_await(const struct status_wait *wait, struct remote *remote
     for (;;) {
         *obstacle = NULL;
         struct error *error = wait->workers ? ask_workers(wait, remote, obstacle) : ask_host(remote, obstacle);
-        bool again = wait->wait && (error ? error->code == ERROR_IO : *obstacle != NULL);
+        bool again = wait->wait && (error ? error->code == ERROR_IO : !!*obstacle);
         if (!again || clock_now().mono_ns >= until_ns)
             return error;
         error_free(error);
