@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/remote.h"
+#include "core/config/config.h"
 #include "core/kube/kubeconfig_file.h"
 
 #include <ctype.h>
@@ -185,6 +186,22 @@ static void offer_value(const struct completing *completing, const struct flag *
         completing->outcome->files = true;
 }
 
+static void offer_key(void *ctx, const struct config_key *key) {
+    const struct completing *const *completing = ctx;
+    offer(*completing, "", key->path, NULL);
+}
+
+// Of `wharf help`.
+static void offer_topics(const struct completing *completing) {
+    const char *first = completing->n_words > 0 ? completing->words[0] : "";
+    if (strcmp(first, HELP_CONFIGURATION) == 0) {
+        error_free(config_describe(offer_key, &completing));
+        return;
+    }
+    offer_commands(completing);
+    offer(completing, "", HELP_CONFIGURATION, NULL);
+}
+
 static void offer_operand(const struct completing *completing) {
     const char *operand = completing->command->operand;
     if (!operand)
@@ -192,7 +209,7 @@ static void offer_operand(const struct completing *completing) {
     if (strstr(operand, "FILE"))
         completing->outcome->files = true;
     else if (strstr(operand, "COMMAND]"))
-        offer_commands(completing);
+        offer_topics(completing);
     else if (text_has_prefix(operand, MAIN_OBJECT))
         with_host(completing, strchr(completing->last, '/') ? offer_names : offer_kinds);
     else if (strcmp(operand, "WORKER") == 0)

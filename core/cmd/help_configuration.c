@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf help configuration`: the keys as the tables that read them know them. docs/configuration.md has its output.
+// `wharf help configuration [KEY]`: the keys as the tables that read them know them. docs/configuration.md has its
+// output.
 #include "core/cmd/main.h"
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/config/config.h"
 
 #include <stdlib.h>
@@ -8,6 +12,7 @@
 
 #define WIDTH 100
 #define INDENT 4
+#define KEYS_MAX 512
 
 // Breaks the text at spaces.
 static void print_wrapped(const char *text) {
@@ -23,19 +28,70 @@ static void print_wrapped(const char *text) {
     }
 }
 
-static void print_key(void *ctx, const struct config_key *key) {
-    (void)ctx;
-    printf("\n%s%s\n", key->path, key->required ? "  (required)" : "");
+static void print_key(const struct config_key *key) {
+    printf("%s%s\n", key->path, key->required ? "  (required)" : "");
     char expected[512];
     snprintf(expected, sizeof expected, "Expects %s.", key->expected);
     print_wrapped(expected);
     print_wrapped(key->help);
 }
 
-int help_print_configuration(void) {
-    puts("The keys of the configuration file, which is YAML. [] is an item of a list. Paths are absolute, or relative "
-         "to\n"
-         "the directory of the file. Durations are Go's: 15m, 1h30m. wharf check --config FILE reports all problems.");
-    struct error *error = config_describe(print_key, NULL);
+// "workers[].name" and "workers.name" are the same. The length of the part of `path` that is `key`; 0: it is another
+// one.
+static size_t match(const char *path, const char *key) {
+    const char *at = path;
+    while (*key != '\0')
+        if (text_has_prefix(at, "[]") && !text_has_prefix(key, "[]"))
+            at += 2;
+        else if (*at++ != *key++)
+            return 0;
+    return (size_t)(at - path);
+}
+
+// What is asked for: KEY and the keys below it.
+struct question {
+    const char *key; // NULL: all
+    size_t found;
+    char *paths[KEYS_MAX]; // of all, for what was meant
+    size_t count;
+};
+
+static void answer(void *ctx, const struct config_key *key) {
+    struct question *question = ctx;
+    size_t len = question->key ? match(key->path, question->key) : 0;
+    if (question->count < KEYS_MAX && (question->paths[question->count] = strdup(key->path)))
+        question->count++;
+    if (question->key && (len == 0 || !strchr(".[", key->path[len])))
+        return;
+    if (!question->key || question->found > 0)
+        putchar('\n');
+    question->found++;
+    print_key(key);
+}
+
+// The nearest one, or the first that ends with it.
+static struct error *unknown(const struct question *question) {
+    const char *meant = NULL;
+    AUTO_TEXT tail = text_format(".%s", question->key);
+    for (size_t i = 0; tail && !meant && i < question->count; i++)
+        meant = text_has_suffix(question->paths[i], tail) ? question->paths[i] : NULL;
+    if (!meant)
+        meant = suggest(question->key, (const char *const *)question->paths, question->count);
+    return error_new(ERROR_USAGE, "unknown key \"%s\"%s%s%s wharf help configuration lists all keys", question->key,
+                     meant ? ", did you mean \"" : ":", meant ? meant : "", meant ? "\"?" : "");
+}
+
+int help_print_configuration(const char *key) {
+    struct question question = {.key = key};
+    if (!key)
+        puts("The keys of the configuration file, which is YAML. [] is an item of a list. Paths are absolute, or "
+             "relative to\n"
+             "the directory of the file. Durations are Go's: 15m, 1h30m. wharf check --config FILE reports all "
+             "problems.");
+    struct error *error = config_describe(answer, &question);
+    if (!error && question.found == 0)
+        error = unknown(&question);
+    for (size_t i = 0; i < question.count; i++)
+        free(question.paths[i]);
     return error ? main_fail(error) : EXIT_SUCCESS;
 }

@@ -49,11 +49,13 @@ static const struct flag help_flags[] = {
 static const struct subcommand subcommand_help = {
     .name = "help",
     .run = run_help,
-    .operand = "[COMMAND]",
+    .operand = "[configuration [KEY]|COMMAND]",
     .flags = help_flags,
     .n_flags = N_HELP_FLAGS,
     .summary = "print help, also for one command",
-    .text = "Prints help for all commands or for one.\n",
+    .text =
+        "Prints help for all commands or for one; with configuration, the keys of the configuration file, or KEY and\n"
+        "the keys below it.\n",
 };
 
 static const struct subcommand *const commands[] = {
@@ -110,11 +112,15 @@ static int write_pages(const char *directory, const struct subcommand *only) {
 static int run_help(const struct arguments *arguments) {
     const char *values[N_HELP_FLAGS + 1];
     int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_help, arguments, values, &code))
+    struct arguments before = *arguments;
+    const char *key = NULL;
+    if (before.argc == 2 && strcmp(before.argv[0], HELP_CONFIGURATION) == 0 && before.argv[1][0] != '-')
+        key = before.argv[--before.argc];
+    if (!flags_read(&subcommand_help, &before, values, &code))
         return code;
     const char *topic = values[N_HELP_FLAGS];
     if (topic && strcmp(topic, HELP_CONFIGURATION) == 0 && !values[MAN])
-        return help_print_configuration();
+        return help_print_configuration(key);
     const struct subcommand *command = topic ? find_command(topic) : NULL;
     if (topic && !command)
         return unknown_command(topic);

@@ -259,6 +259,23 @@ class Usage(Case):
             self.assertEqual(wharf(command, "--help"), (code, out, err))
         self.assertIn("/etc/wharf/wharf.yaml", wharf("help", "check")[1])
 
+    def test_help_of_one_key_has_its_entry_and_those_below_it(self):
+        whole = wharf("help", "configuration")[1]
+        code, out, err = wharf("help", "configuration", "serve")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual([line.split()[0] for line in out.splitlines() if line and line[0] != " "], ["serve", "serve.address"])
+        self.assertIn(out, whole)
+        code, out, _ = wharf("help", "configuration", "workers.kubeconfig")
+        self.assertEqual((code, out.splitlines()[0].split()[0]), (0, "workers[].kubeconfig"))
+        self.assertEqual(wharf("help", "configuration", "workers[].kubeconfig"), (code, out, ""))
+        for key in [line.split()[0] for line in whole.split("\n\n", 1)[1].splitlines() if line and line[0] != " "]:
+            code, out, err = wharf("help", "configuration", key)
+            self.assertEqual((code, err, out.split()[0]), (0, "", key))
+        for key, meant in (("serv.address", "serve.address"), ("pendingTimeout", "placement.pendingTimeout"), ("kubeconfig", "management.kubeconfig")):
+            code, out, err = wharf("help", "configuration", key)
+            self.assertEqual((code, out, err), (2, "", 'error: unknown key "%s", did you mean "%s"? wharf help configuration lists all keys\n' % (key, meant)))
+        self.assertEqual(wharf("help", "configuration", "zzzzzzzzzzzz"), (2, "", 'error: unknown key "zzzzzzzzzzzz": wharf help configuration lists all keys\n'))
+
     def test_version_names_host_and_abi(self):
         for arguments in (["version"], ["--version"]):
             code, out, err = wharf(*arguments)
