@@ -49,7 +49,7 @@ static size_t match(const char *path, const char *key) {
 }
 
 // What is asked for: KEY and the keys below it.
-struct question {
+struct key_question {
     const char *key; // NULL: all
     size_t found;
     char *paths[KEYS_MAX]; // of all, for what was meant
@@ -57,7 +57,7 @@ struct question {
 };
 
 static void answer(void *ctx, const struct config_key *key) {
-    struct question *question = ctx;
+    struct key_question *question = ctx;
     size_t len = question->key ? match(key->path, question->key) : 0;
     if (question->count < KEYS_MAX && (question->paths[question->count] = strdup(key->path)))
         question->count++;
@@ -70,7 +70,7 @@ static void answer(void *ctx, const struct config_key *key) {
 }
 
 // The nearest one, or the first that ends with it.
-static struct error *unknown(const struct question *question) {
+static struct error *unknown(const struct key_question *question) {
     const char *meant = NULL;
     AUTO_TEXT tail = text_format(".%s", question->key);
     for (size_t i = 0; tail && !meant && i < question->count; i++)
@@ -82,7 +82,7 @@ static struct error *unknown(const struct question *question) {
 }
 
 int help_print_configuration(const char *key) {
-    struct question question = {.key = key};
+    struct key_question question = {.key = key};
     if (!key)
         puts("The keys of the configuration file, which is YAML. [] is an item of a list. Paths are absolute, or "
              "relative to\n"

@@ -84,7 +84,7 @@ int flags_usage_error(const struct subcommand *command, const char *format, ...)
 
 // help.c
 void help_print(const struct subcommand *command);
-#define HELP_CONFIGURATION "configuration" // a topic that is not a command
+#define HELP_CONFIGURATION "configuration"     // a topic that is not a command
 int help_print_configuration(const char *key); // NULL: all keys; else it and those below it
 
 // man.c. Writes DIRECTORY/wharf-NAME.1.
