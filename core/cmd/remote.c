@@ -72,6 +72,7 @@ void remote_close(struct remote *remote) {
         explicit_bzero(remote->token, strlen(remote->token));
     free(remote->token);
     free(remote->missing);
+    free(remote->tried);
     config_free(remote->config);
     free(remote);
 }

@@ -52,8 +52,12 @@ static struct error *begin(struct remote *remote) {
     struct error *error = remote_locate(remote);
     if (!error && !remote->own_endpoint && !remote->authorized)
         error = send_token(remote);
-    if (!error || (!remote->missing && !remote->tried))
+    if (!error)
+        return NULL;
+    if (!remote->missing && !remote->tried) {
+        remote_leave_place(remote); // the next request tries again
         return error;
+    }
     struct error *unreached = remote_unreached(remote, error_text(error));
     error_free(error);
     return unreached;
