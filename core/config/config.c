@@ -59,7 +59,9 @@ static char *default_directory(void) {
     AUTO_TEXT folder = len > 0 ? text_directory(program) : NULL;
     AUTO_TEXT mark = folder ? text_format("%s/adapter-dir", folder) : NULL;
     AUTO_TEXT built = folder ? text_format("%s/adapters", folder) : NULL;
-    bool is_built = mark && built && access(mark, F_OK) == 0 && access(built, X_OK) == 0;
+    if (len > 0 && (!mark || !built))
+        return NULL;
+    bool is_built = mark && access(mark, F_OK) == 0 && access(built, X_OK) == 0;
     return strdup(is_built ? built : WHARF_ADAPTER_DIRECTORY);
 }
 
