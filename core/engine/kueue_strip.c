@@ -2,6 +2,8 @@
 #include "core/engine/kueue_strip.h"
 
 #include "core/base/text.h"
+#include "core/engine/kueue_labels.h"
+#include "core/kube/object.h"
 
 #include <string.h>
 
@@ -71,4 +73,11 @@ bool kueue_strip(struct json *mirror, const struct json *present) {
             !strip(m, json_get(present, json_key(m))))
             return false;
     return true;
+}
+
+const struct json *kueue_source(const struct json *workload, struct json **own) {
+    if (!object_label(workload, KUEUE_QUEUE_NAME))
+        return workload;
+    *own = json_copy(workload);
+    return *own && kueue_strip(*own, NULL) ? *own : NULL;
 }

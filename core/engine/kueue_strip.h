@@ -13,4 +13,8 @@
 // in the same place stays, or is put there. False when out of memory.
 bool kueue_strip(struct json *mirror, const struct json *present);
 
+// The workload as a mirror is made from it, and kept up to date: one that names a queue is copied without them, into
+// *own, which the caller frees. NULL when out of memory.
+const struct json *kueue_source(const struct json *workload, struct json **own);
+
 #endif

@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/engine/carry.h"
 #include "core/engine/finalizer.h"
-#include "core/engine/kueue_labels.h"
 #include "core/engine/kueue_strip.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -117,11 +116,11 @@ static struct json *copy_members(const struct json *workload) {
 }
 
 // Removes the kind's removed fields and calls the adapter's mirror function.
-static wharf_result finish(const struct mirror_context *context, struct json *mirror) {
+static wharf_result finish(const struct mirror_context *context, const struct json *from, struct json *mirror) {
     pointer_remove(mirror, context->kind->abi.managed_by);
     for (const char *const *p = context->kind->abi.removed; p && *p; p++)
         pointer_remove_all(mirror, *p);
-    return adapter_mirror(context->call, context->workload, mirror);
+    return adapter_mirror(context->call, from, mirror);
 }
 
 static size_t annotations_size(const struct json *object) {
@@ -173,19 +172,19 @@ void mirror_record_cleanup(struct mirror_record *record) {
 
 wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
     *out = NULL;
-    AUTO_JSON mirror = copy_members(context->workload);
+    AUTO_JSON own = NULL;
+    const struct json *from = kueue_source(context->workload, &own);
+    AUTO_JSON mirror = from ? copy_members(from) : NULL;
     const struct record none = {0};
     AUTO_RECORD record = {.bare = context->record && context->record->bare};
     struct carrying carrying = {
-        .kind = &context->kind->abi, .from = context->workload, .to = mirror, .before = &none, .after = &record};
+        .kind = &context->kind->abi, .from = from, .to = mirror, .before = &none, .after = &record};
     if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
         !carry_record(&carrying))
         return WHARF_RETRY;
-    wharf_result result = finish(context, mirror);
+    wharf_result result = finish(context, from, mirror);
     if (result != WHARF_OK)
         return result;
-    if (object_label(context->workload, KUEUE_QUEUE_NAME) && !kueue_strip(mirror, NULL))
-        return WHARF_RETRY;
     struct json *metadata = carry_member(mirror, "metadata");
     if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
         !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||

@@ -87,8 +87,10 @@ static bool undo_fence(const struct mirror_context *context, struct json *desire
 static wharf_result compare(const struct mirror_context *context, struct change *change) {
     const char *known = context->record ? context->record->known : NULL;
     const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
+    AUTO_JSON own = NULL;
+    const struct json *source = kueue_source(context->workload, &own);
     change->desired = json_copy(context->mirror);
-    if (!change->desired ||
+    if (!source || !change->desired ||
         !record_read(&change->before, known, annotation, context->record && context->record->unsure))
         return WHARF_RETRY;
     const char *fenced = object_annotation(context->mirror, MARK_FENCED);
@@ -97,7 +99,7 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
     struct carrying carrying = {.kind = &context->kind->abi,
-                                .from = context->workload,
+                                .from = source,
                                 .mirror = context->mirror,
                                 .to = change->desired,
                                 .before = &change->before,
@@ -105,13 +107,14 @@ static wharf_result compare(const struct mirror_context *context, struct change 
                                 .held = change->held};
     if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
-    wharf_result result = adapter_update(context->call, context->workload, context->mirror, change->desired);
+    // Before the adapter, which compares.
+    if (own && !kueue_strip(change->desired, context->mirror))
+        return WHARF_RETRY;
+    wharf_result result = adapter_update(context->call, source, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(change->desired, "metadata");
     if (fenced && !undo_fence(context, change->desired, change->held))
-        return WHARF_RETRY;
-    if (object_label(context->workload, KUEUE_QUEUE_NAME) && !kueue_strip(change->desired, context->mirror))
         return WHARF_RETRY;
     if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying) ||
         !carry_record_changes(&carrying))
