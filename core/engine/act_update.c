@@ -17,8 +17,7 @@
 #include <stdlib.h>
 
 static struct mirror_record record_for(const struct mirror *mirror) {
-    return (struct mirror_record){
-        .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
+    return (struct mirror_record){.known = mirror->record, .unsure = mirror->record_unsure, .refused = mirror->refused};
 }
 
 // The mirror is up to date; this is its record.
@@ -27,6 +26,8 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
     mirror->record = record->next;
     mirror->record_unsure = false;
     record->next = NULL;
+    mirror->noop_patch_hash = 0;
+    rejections_end(&mirror->refused);
 }
 
 // Rule 10: not undone, and reported once.
@@ -46,11 +47,25 @@ static void report_suspender(struct engine *engine, struct entry *entry, struct 
                      cluster);
 }
 
-// When a patch may be sent: one that was rejected, or is being reverted by another writer, is delayed.
-static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t hash) {
-    if (hash == mirror->denied_patch_hash && mirror->denied_until_ns > engine->now.mono_ns)
-        return mirror->denied_until_ns;
-    return repeat_update_at_ns(engine, entry, mirror);
+// When a patch may be sent: one that another writer reverts is delayed.
+static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, enum piece piece) {
+    if (piece == PIECE_WHOLE || !mirror->refused)
+        return repeat_update_at_ns(engine, entry, mirror);
+    return rejections_may_send(mirror->refused, &engine->kinds[entry->kind]->abi, entry->carry_hash)
+               ? engine->now.mono_ns
+               : mirror->refused->until_ns;
+}
+
+// Nothing is left to send but what the worker has rejected.
+static void hold_back(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *held) {
+    struct rejections *refused = mirror->refused;
+    mirror->facts.update_due = true;
+    mirror->facts.update_at_ns = refused->until_ns;
+    if (!refused->reported)
+        report_event(engine, entry, true, reason_text(refused->reason), "CarryChange",
+                     "cluster %s rejected a change of the mirror (%s): %s", engine->names[mirror->facts.cluster], held,
+                     refused->message ? refused->message : "out of memory");
+    refused->reported = true;
 }
 
 // The same patch was accepted and changed nothing.
@@ -70,10 +85,13 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
     uint64_t hash = command_patch_hash(patch);
     if (hash == mirror->noop_patch_hash) {
         report_dropped(engine, entry, mirror);
+        if (mirror->refused)
+            rejections_hold(mirror->refused, hash);
+        mirror->facts.update_due = mirror->refused; // the other pieces
         return;
     }
     mirror->noop_patch_hash = 0;
-    mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, hash);
+    mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, (enum piece)record->piece);
     mirror->facts.update_due = mirror->facts.update_at_ns > engine->now.mono_ns;
     if (mirror->facts.update_due)
         return;
@@ -85,8 +103,8 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
                                 .attempt = entry->facts.attempt,
                                 .record = &record->next,
                                 .stops = record->stops,
-                                .stop_only = record->stops && record->stop_only,
-                                .marks = mirror->unmarked};
+                                .piece = record->piece,
+                                .marks = mirror->unmarked && piece_has_record((enum piece)record->piece)};
     if (!command_send_patch(engine, entry, mirror, patch, spec)) {
         mirror->facts.update_due = true;
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
@@ -95,6 +113,8 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
 
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct adapter_call call;
+    if (mirror->refused && mirror->refused->until_ns <= engine->now.mono_ns)
+        rejections_end(&mirror->refused);
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     struct mirror_context context = call_context(engine, entry, mirror, &call);
     struct mirror_record record = record_for(mirror);
@@ -120,8 +140,10 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
         report_suspender(engine, entry, mirror);
     if (patch)
         send_update(engine, entry, mirror, patch, &record);
+    else if (record.held)
+        hold_back(engine, entry, mirror, record.held);
     else
-        mirror->noop_patch_hash = 0, keep_record(mirror, &record);
+        keep_record(mirror, &record);
     mirror_record_cleanup(&record);
     answer_check_dropped(engine, entry); // unless the change is under way
     return true;

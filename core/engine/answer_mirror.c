@@ -323,34 +323,30 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
 static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
     if (response->reason == REASON_OK && response->object) {
-        mirror->failures = 0;
+        mirror->failures = mirror->refused ? mirror->failures : 0;
         uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
         answer_observe(engine, entry, mirror, response);
-        repeat_updated(mirror, pending);
+        if (pending->piece == PIECE_WHOLE)
+            repeat_updated(mirror, pending);
         if (pending->marks && !mirror->facts.finished)
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
         mirror->facts.update_due = true; // compared once more: the server may have changed what was sent
         mirror->noop_patch_hash = answer_is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
         mirror->uncompared = true;
-        mirror->stop_only &= pending->stop_only;
         return;
     }
     mirror->facts.update_due = true;
-    int64_t next_ns = answer_next_try_ns(engine, response, &mirror->failures);
+    bool piece = pending->piece != PIECE_WHOLE && mirror->refused && reason_is_permanent(response->reason);
+    int64_t next_ns = piece ? mirror->refused->until_ns : answer_next_try_ns(engine, response, &mirror->failures);
     if (response->reason == REASON_NOT_FOUND)
         mirror->facts.unsure = true;
     if (!reason_is_permanent(response->reason)) {
         mirror->facts.not_before_ns = next_ns;
         return;
     }
-    // Does not delay its deletion, a suspension alone, or another change.
-    mirror->denied_patch_hash = pending->patch_hash;
-    mirror->denied_until_ns = next_ns;
-    mirror->facts.update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
-    mirror->stop_only |= pending->stops;
-    report_event(engine, entry, true, reason_text(response->reason), "CarryChange",
-                 "cluster %s rejected a change of the mirror: %s", engine->names[mirror->facts.cluster],
-                 response->message);
+    // Does not delay its deletion, the other pieces, or another change.
+    bool noted = rejections_add(&mirror->refused, pending->patch_hash, response, next_ns);
+    mirror->facts.update_at_ns = noted ? 0 : next_ns;
 }
 
 // The mirror now has what was sent.

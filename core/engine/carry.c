@@ -56,8 +56,7 @@ static bool set_keys(struct carrying *carrying, const struct json *from, struct 
             return false;
         if (!is_carried(carrying, key, at))
             continue;
-        if (!record_add(&carrying->after->carried, record_pointer(at)) ||
-            (!json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m))))
+        if (!json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m)))
             return false;
     }
     buffer_truncate(pointer, len);
@@ -89,6 +88,29 @@ bool carry_keys(struct carrying *carrying, const char *map) {
     AUTO_BUFFER(pointer, POINTER_MAX);
     return to && buffer_text(&pointer, "/metadata/") && buffer_text(&pointer, map) &&
            set_keys(carrying, from, to, &pointer) && take_keys_away(carrying, from, to, &pointer);
+}
+
+bool carry_record_keys(struct carrying *carrying, const char *map) {
+    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
+    const struct json *to = json_path(carrying->to, "metadata", map, NULL);
+    const struct json *theirs = json_path(carrying->mirror, "metadata", map, NULL);
+    AUTO_BUFFER(pointer, POINTER_MAX);
+    if (!buffer_text(&pointer, "/metadata/") || !buffer_text(&pointer, map))
+        return false;
+    size_t len = pointer.len;
+    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
+        const char *key = json_key(m), *at = key_pointer(&pointer, len, key);
+        if (!at)
+            return false;
+        if (!is_carried(carrying, key, at))
+            continue;
+        uint64_t where = record_pointer(at);
+        const struct json *now = json_get(to, key);
+        bool arrived = json_equal(now, m) || !json_equal(now, json_get(theirs, key));
+        if ((arrived || record_knows(carrying->before, where)) && !record_add(&carrying->after->carried, where))
+            return false;
+    }
+    return true;
 }
 
 // An index of an array whose items are not in the expected place; the last few are kept.

@@ -33,6 +33,8 @@ struct carrying {
 };
 
 bool carry_keys(struct carrying *carrying, const char *map); // "labels" or "annotations"
+// Records what of it is in `to`.
+bool carry_record_keys(struct carrying *carrying, const char *map);
 bool carry_spec(struct carrying *carrying);
 // Records what carry_spec carries, where `to` is a copy and has it already.
 bool carry_record(struct carrying *carrying);

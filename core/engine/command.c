@@ -89,7 +89,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->term = shard_term(engine, entry);
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
-    pending->stop_only = spec->stop_only;
+    pending->piece = spec->piece;
     pending->withdraws = spec->withdraws;
     if (spec->record)
         pending->record = TAKE(*spec->record);

@@ -32,7 +32,8 @@ struct pending {
     bool was_clean;              // CREATE: no create of this attempt was sent before
     uint64_t patch_hash, wanted; // see command_spec
     char *record;                // the same; owned
-    bool stops, stop_only, withdraws;
+    bool stops, withdraws;
+    uint16_t piece; // see command_spec
     uint32_t source;
     uint32_t term; // of its shard when it was sent
     bool marks;    // UPDATE: it restores marks
@@ -50,11 +51,12 @@ struct command_spec {
     uint64_t wanted;     // STATUS: json_hash of the resulting status; CREATE, UPDATE: carry_hash of the workload
     uint32_t source;     // STATUS: see repeat_source
     bool was_clean;
-    char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; OWNER: the checks in question;
-                           // taken if sent
-    bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
-    bool marks;            // UPDATE: it restores marks
-    bool withdraws;        // DELETE: since it did not start
+    char **record;  // CREATE, UPDATE: the mirror's record once it is accepted; OWNER: the checks in question;
+                    // taken if sent
+    uint16_t piece; // UPDATE: enum piece
+    bool stops;     // UPDATE: it suspends the mirror
+    bool marks;     // UPDATE: it restores marks
+    bool withdraws; // DELETE: since it did not start
 };
 // 0 when out of memory.
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);

@@ -167,7 +167,8 @@ void mirror_record_cleanup(struct mirror_record *record) {
     if (!record)
         return;
     free(record->next);
-    record->next = NULL;
+    free(record->held);
+    record->next = record->held = NULL;
 }
 
 wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
@@ -185,6 +186,8 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
     wharf_result result = finish(context, from, mirror);
     if (result != WHARF_OK)
         return result;
+    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations"))
+        return WHARF_RETRY;
     struct json *metadata = carry_member(mirror, "metadata");
     if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
         !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||

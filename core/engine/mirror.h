@@ -29,11 +29,13 @@
 
 // A mirror's record as the host keeps it, and its next version.
 struct mirror_record {
-    const char *known;        // the record as the host knows it; NULL: only the annotation is known
-    bool unsure;              // the outcome of a later patch is unknown: the annotation decides
-    bool bare;                // mirror_make: without Kueue's labels
-    bool stop_only;           // mirror_patch: if it suspends, only that, without annotations
-    char *next;               // out: the record after the patch, free(); NULL if there is none
+    const char *known;                // the record as the host knows it; NULL: only the annotation is known
+    bool unsure;                      // the outcome of a later patch is unknown: the annotation decides
+    bool bare;                        // mirror_make: without Kueue's labels
+    const struct rejections *refused; // mirror_patch: what the worker has rejected, see pieces.h; NULL: nothing
+    char *next;                       // out: the record after the patch, free(); NULL if there is none
+    char *held;               // out: names of what is held back, free(); NULL unless there is nothing else to send
+    uint16_t piece;           // out: enum piece, which the patch is
     bool alone;               // out: the patch is about the record only
     bool stops;               // out: the patch suspends the mirror
     bool suspended_in_worker; // out: it was suspended in the worker
@@ -71,7 +73,7 @@ struct mirror_context {
 // The object to create.
 wharf_result mirror_make(const struct mirror_context *context, struct json **out);
 
-// The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to carry.
+// The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to send.
 // With WHARF_OK the call's answer may have a message about what could not be carried.
 wharf_result mirror_patch(const struct mirror_context *context, struct json **patch);
 

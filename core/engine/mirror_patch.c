@@ -4,15 +4,19 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/carry.h"
+#include "core/engine/command.h"
 #include "core/engine/kueue_labels.h"
 #include "core/engine/kueue_strip.h"
 #include "core/engine/mirror.h"
+#include "core/engine/pieces.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define HELD_MAX ((size_t)64 << 10) // names of what is held back
 
 // Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
 static struct json *comparable(const struct json *object) {
@@ -33,15 +37,20 @@ static struct json *comparable(const struct json *object) {
     return TAKE(result);
 }
 
-// The desired mirror, and the patch to it.
+// The desired mirror, and the patch to it or to a piece of it.
 struct change {
-    struct json *desired, *diff;
+    const struct json *source; // the workload as mirrors are made of it
+    struct json *own;          // the same, or NULL
+    struct json *desired, *part, *diff;
+    struct json *to; // the one of them that `diff` leads to
     struct record before, after;
     bool has_array, held;
 };
 
 static void change_cleanup(struct change *change) {
+    json_free(change->own);
     json_free(change->desired);
+    json_free(change->part);
     json_free(change->diff);
     record_cleanup(&change->before);
     record_cleanup(&change->after);
@@ -61,7 +70,7 @@ static bool is_held(const struct mirror_context *context, const struct record *b
 static enum record_word last_word(const struct mirror_context *context, const struct change *change) {
     if (change->held)
         return RECORD_WORKER;
-    if (phase_suspend_asked(&context->kind->abi, change->desired))
+    if (phase_suspend_asked(&context->kind->abi, change->to))
         return RECORD_SUSPENDED;
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
@@ -84,44 +93,58 @@ static bool undo_fence(const struct mirror_context *context, struct json *desire
     return true;
 }
 
-static wharf_result compare(const struct mirror_context *context, struct change *change) {
+static struct carrying carrying_of(const struct mirror_context *context, struct change *change) {
+    return (struct carrying){.kind = &context->kind->abi,
+                             .from = change->source,
+                             .mirror = context->mirror,
+                             .to = change->to,
+                             .before = &change->before,
+                             .after = &change->after,
+                             .held = change->held};
+}
+
+// What the mirror is to become.
+static wharf_result draft(const struct mirror_context *context, struct change *change) {
     const char *known = context->record ? context->record->known : NULL;
     const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
-    AUTO_JSON own = NULL;
-    const struct json *source = kueue_source(context->workload, &own);
-    change->desired = json_copy(context->mirror);
-    if (!source || !change->desired ||
+    change->source = kueue_source(context->workload, &change->own);
+    change->to = change->desired = json_copy(context->mirror);
+    if (!change->source || !change->desired ||
         !record_read(&change->before, known, annotation, context->record && context->record->unsure))
         return WHARF_RETRY;
     const char *fenced = object_annotation(context->mirror, MARK_FENCED);
     change->held = context->suspended_by_kueue || (!fenced && is_held(context, &change->before));
     change->before.shared |= change->held;
-    change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
-    struct carrying carrying = {.kind = &context->kind->abi,
-                                .from = source,
-                                .mirror = context->mirror,
-                                .to = change->desired,
-                                .before = &change->before,
-                                .after = &change->after,
-                                .held = change->held};
+    struct carrying carrying = carrying_of(context, change);
     if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     // Before the adapter, which compares.
-    if (own && !kueue_strip(change->desired, context->mirror))
+    if (change->own && !kueue_strip(change->desired, context->mirror))
         return WHARF_RETRY;
-    wharf_result result = adapter_update(context->call, source, context->mirror, change->desired);
+    wharf_result result = adapter_update(context->call, change->source, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(change->desired, "metadata");
     if (fenced && !undo_fence(context, change->desired, change->held))
         return WHARF_RETRY;
-    if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying) ||
+    return metadata && mirror_set_marks(context, metadata) && carry_give_back(&carrying) ? WHARF_OK : WHARF_RETRY;
+}
+
+// The patch to change->to, and the record after that.
+static wharf_result compare(const struct mirror_context *context, struct change *change) {
+    record_cleanup(&change->after);
+    change->after.shared = change->before.shared;
+    change->after.bare = change->before.bare;
+    struct carrying carrying = carrying_of(context, change);
+    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations") ||
         !carry_record_changes(&carrying))
         return WHARF_RETRY;
     change->after.word = last_word(context, change);
     AUTO_JSON from = comparable(context->mirror);
-    AUTO_JSON to = comparable(change->desired);
+    AUTO_JSON to = comparable(change->to);
+    json_free(change->diff);
+    change->has_array = false;
     change->diff = from && to ? patch_diff(from, to, &change->has_array) : NULL;
     return change->diff ? WHARF_OK : WHARF_RETRY;
 }
@@ -175,9 +198,9 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
             return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
         }
     }
-    if (!same && !set_record(change->desired, text->data))
+    if (!same && !set_record(change->to, text->data))
         return WHARF_RETRY;
-    wharf_result result = mirror_check_annotations(context, change->desired);
+    wharf_result result = mirror_check_annotations(context, change->to);
     if (result != WHARF_OK || same)
         return result;
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
@@ -193,26 +216,14 @@ static bool add_preconditions(const struct mirror_context *context, const struct
            (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
 }
 
-// Reduces the patch to the suspension, so that no other field can get it rejected; `text` is the record after that.
-static wharf_result keep_stop_only(const struct mirror_context *context, struct change *change, struct buffer *text) {
-    const char *suspend = context->kind->abi.suspend;
-    AUTO_JSON patch = json_new_object();
-    if (!patch || !pointer_set(patch, suspend, json_copy(pointer_find(change->desired, suspend))))
-        return WHARF_RETRY;
-    json_free(change->diff);
-    change->diff = TAKE(patch);
-    change->has_array = false;
-    buffer_reset(text);
-    change->before.word = RECORD_SUSPENDED;
-    return record_add(&change->before.carried, record_pointer(suspend)) &&
-                   record_print(&change->before, &change->before, text)
-               ? WHARF_OK
-               : WHARF_RETRY;
-}
-
 static bool stops(const struct mirror_context *context, const struct change *change) {
     return !phase_suspend_asked(&context->kind->abi, context->mirror) &&
-           phase_suspend_asked(&context->kind->abi, change->desired);
+           phase_suspend_asked(&context->kind->abi, change->to);
+}
+
+static bool resumes(const struct mirror_context *context, const struct change *change) {
+    return phase_suspend_asked(&context->kind->abi, context->mirror) &&
+           !phase_suspend_asked(&context->kind->abi, change->desired);
 }
 
 // Whether the immutable fields are unchanged since the mirror was created.
@@ -234,27 +245,31 @@ bool mirror_is_complete(const struct mirror_context *context) {
     if (!immutable_is_same(context))
         return set_carry(context, false);
     AUTO_CHANGE change = {0};
-    wharf_result result = compare(context, &change);
+    wharf_result result = draft(context, &change);
+    result = result == WHARF_OK ? compare(context, &change) : result;
     if (result == WHARF_RETRY) // not known now
         return false;
     return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
 }
 
-static wharf_result finish(const struct mirror_context *context, struct change *change, struct json **patch) {
+static wharf_result finish(const struct mirror_context *context, struct change *change, enum piece piece,
+                           struct json **patch) {
     AUTO_BUFFER(text, SIZE_MAX / 4);
     struct mirror_record *record = context->record;
-    bool stop = stops(context, change);
+    bool bare = !piece_has_record(piece);
+    if (bare && json_size(change->diff) == 0)
+        return WHARF_OK;
     if (!record_print(&change->after, &change->before, &text))
         return WHARF_RETRY;
-    wharf_result result = stop && record && record->stop_only ? WHARF_REFUSED : add_record(context, change, &text);
-    if (stop && result == WHARF_REFUSED)
-        result = keep_stop_only(context, change, &text);
+    wharf_result result = bare ? WHARF_OK : add_record(context, change, &text);
     if (result != WHARF_OK)
         return result;
     if (record) {
-        record->stops = stop;
+        record->piece = (uint16_t)piece;
+        record->stops = stops(context, change);
         record->suspended_in_worker = change->held && !context->suspended_by_kueue;
         bool known = text.len > 0;
+        free(record->next);
         record->next = known ? buffer_take(&text, NULL) : NULL;
         if (known && !record->next)
             return WHARF_RETRY;
@@ -265,6 +280,71 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return WHARF_RETRY;
     *patch = TAKE(change->diff);
     return WHARF_OK;
+}
+
+struct held_back {
+    struct buffer names;
+    bool any;
+};
+
+// Drops a patch that was rejected before.
+static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
+                      struct json **patch) {
+    if (!*patch || !rejections_has(context->record->refused, command_patch_hash(*patch)))
+        return;
+    held->any = true;
+    piece_name(&context->kind->abi, piece, &held->names);
+    json_free(*patch);
+    *patch = NULL;
+}
+
+static wharf_result make_piece(const struct mirror_context *context, struct change *change, enum piece piece,
+                               struct json **patch) {
+    json_free(change->part);
+    change->to = change->part = piece_cut(&context->kind->abi, context->mirror, change->desired, piece);
+    wharf_result result = change->part ? compare(context, change) : WHARF_RETRY;
+    return result == WHARF_OK ? finish(context, change, piece, patch) : result;
+}
+
+// The first piece that the worker has not rejected.
+static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct held_back *held,
+                                 struct json **patch) {
+    const wharf_kind *kind = &context->kind->abi;
+    wharf_result last = WHARF_OK;
+    bool resume = resumes(context, change);
+    for (size_t i = 0; i < pieces_count(kind) && !*patch; i++) {
+        enum piece piece = pieces_at(kind, i, resume);
+        wharf_result result = make_piece(context, change, piece, patch);
+        if (result == WHARF_RETRY)
+            return result;
+        last = result == WHARF_OK ? last : result;
+        hold_back(context, piece, held, patch);
+    }
+    return *patch || held->any ? WHARF_OK : last;
+}
+
+// The whole, or after a rejection a piece of it.
+static wharf_result choose(const struct mirror_context *context, struct change *change, struct json **patch) {
+    struct mirror_record *record = context->record;
+    if (!record)
+        return finish(context, change, PIECE_WHOLE, patch);
+    struct held_back held = {.any = false};
+    buffer_init(&held.names, HELD_MAX);
+    wharf_result result = WHARF_REFUSED;
+    if (!record->refused || record->refused->whole) {
+        result = finish(context, change, PIECE_WHOLE, patch);
+        hold_back(context, PIECE_WHOLE, &held, patch);
+    }
+    if (result == WHARF_REFUSED)
+        result = choose_piece(context, change, &held, patch);
+    if (result == WHARF_OK && held.any && !*patch) {
+        free(record->next);
+        record->next = NULL;
+        record->held = strdup(held.names.len > 0 ? held.names.data : "the spec");
+        result = record->held ? WHARF_OK : WHARF_RETRY;
+    }
+    buffer_free(&held.names);
+    return result;
 }
 
 // Reports immutable fields that changed after the mirror was created.
@@ -286,11 +366,13 @@ static wharf_result remark_immutable(const struct mirror_context *context) {
 wharf_result mirror_patch(const struct mirror_context *context, struct json **patch) {
     *patch = NULL;
     AUTO_CHANGE change = {0};
-    wharf_result result = compare(context, &change);
+    wharf_result result = draft(context, &change);
+    if (result == WHARF_OK)
+        result = compare(context, &change);
     if (result == WHARF_OK && context->kind->abi.observed_generation)
         set_carry(context, json_size(change.diff) == 0 && immutable_is_same(context));
     if (result == WHARF_OK)
-        result = finish(context, &change, patch);
+        result = choose(context, &change, patch);
     if (result == WHARF_OK)
         result = remark_immutable(context);
     if (result == WHARF_OK)

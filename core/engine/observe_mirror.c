@@ -117,7 +117,8 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         m->patched_source = 0;
         m->facts.marks_stripped = false;
         m->noop_patch_hash = 0;
-        m->suspension_reported = m->stop_only = false;
+        m->suspension_reported = false;
+        rejections_end(&m->refused);
         m->facts.update_at_ns = 0;
         kueue_ticket_drop(&m->ticket);
         m->facts.queued = false;

@@ -37,8 +37,7 @@ static void free_workload(struct entry *entry) {
 static void free_mirror(struct mirror *mirror) {
     mirror->facts.not_before_ns = mirror->facts.excluded_until_ns = mirror->facts.update_at_ns = 0;
     mirror->failures = mirror->refusals = mirror->denials = 0;
-    mirror->denied_patch_hash = 0;
-    mirror->denied_until_ns = 0;
+    rejections_end(&mirror->refused);
     mirror->updates = (struct throttle){0};
     mirror->noop_patch_hash = 0; // what was dropped may be accepted now
     mirror->dropping_reported = false;

@@ -20,7 +20,8 @@ static void distrust_mirror(struct mirror *m) {
     distrust_doc(&m->doc);
     free(m->record);
     m->record = NULL;
-    m->record_unsure = m->suspension_reported = m->stop_only = false;
+    m->record_unsure = m->suspension_reported = false;
+    rejections_end(&m->refused);
     m->noop_patch_hash = 0;
     m->carry = CARRY_UNKNOWN;
     m->facts.update_due = true;

@@ -275,6 +275,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     mirror_set_object(store, entry, mirror, NULL);
     free(mirror->ticket);
     free(mirror->record);
+    rejections_end(&mirror->refused);
     free(mirror);
 }
 

@@ -10,6 +10,7 @@
 #include "core/engine/attempts.h"
 #include "core/engine/decide.h"
 #include "core/engine/fair_queue.h"
+#include "core/engine/pieces.h"
 #include "core/engine/throttle.h"
 #include "core/kube/object.h"
 
@@ -40,8 +41,7 @@ struct mirror {
     int64_t seen_ns;             // when the event that made the status due came
     uint64_t carry_hash;         // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t noop_patch_hash;    // hash of a patch that was accepted and changed nothing
-    uint64_t denied_patch_hash;  // hash of the last rejected patch; 0: none
-    int64_t denied_until_ns;     // not sent again before that
+    struct rejections *refused;  // of its changes, by the worker (pieces.h); NULL: nothing
     struct kueue_ticket *ticket; // of its worker's Kueue; NULL: it has no Workload there
     char *record;                // what the host knows of what was carried (record.h); NULL: nothing but the annotation
     struct throttle updates;     // patches of it though the workload has not changed
@@ -63,7 +63,6 @@ struct mirror {
     bool outdated : 1;                // it was deleted while a request about it was in flight
     bool had_status : 1;              // it had a status, so an empty one was cleared
     bool record_unsure : 1;           // the outcome of a later patch is unknown
-    bool stop_only : 1;               // a suspending patch was rejected: suspend alone first
     bool dropping_reported : 1;       // the worker drops what is carried: reported
     bool stub : 1;                    // doc is one (object.h)
     bool suspension_reported : 1;     // its suspension in the worker was reported

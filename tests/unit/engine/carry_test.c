@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a mirror: wide objects, overwritten records, and mirrors that are suspended in the worker.
+#include "core/engine/pieces.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
@@ -34,7 +35,8 @@ const wharf_kind train_given = {
 struct pair {
     struct json *workload, *mirror;
     char *known;
-    bool alone, suspended_in_worker, stops, stop_only;
+    bool alone, suspended_in_worker, stops;
+    struct rejections *refused;
     char said[512];
 };
 
@@ -46,7 +48,7 @@ static void pair_end(struct pair *pair) {
 #define AUTO_PAIR __attribute__((cleanup(pair_end))) struct pair
 
 static wharf_result ask(struct pair *pair, bool make, struct json **out) {
-    struct mirror_record record = {.known = pair->known, .stop_only = pair->stop_only};
+    struct mirror_record record = {.known = pair->known, .refused = pair->refused};
     const struct mirror_context about = {
         .workload = pair->workload, .mirror = make ? NULL : pair->mirror, .attempt = 1, .record = &record};
     wharf_result result = train_ask(make ? mirror_make : mirror_patch, &about, out, pair->said, sizeof pair->said);
@@ -163,9 +165,11 @@ static void after_a_refusal_what_stops_work_goes_alone(void **state) {
         set(pair.mirror, "/spec/suspend", "false");
         set(pair.workload, "/spec/suspend", "true");
         set(pair.workload, "/spec/replicas", "9");
-        pair.stop_only = true;
+        struct rejections whole = {.n = 0};
+        pair.refused = &whole;
         AUTO_JSON patch = NULL;
         assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
+        pair.refused = NULL;
         AUTO_JSON wanted = parsed("{'spec':{'suspend':true},'metadata':{'uid':'m-1'}}");
         assert_true(json_equal(patch, wanted) && pair.stops);
         assert_true(patch_apply(&pair.mirror, patch));
