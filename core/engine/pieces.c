@@ -109,21 +109,21 @@ static bool take_spec(struct json *part, const struct json *desired) {
     return true;
 }
 
-struct taking {
+struct piece_fields {
     struct json *part;
     const struct json *desired;
 };
 
 static bool take_value(void *ctx, const char *pointer, struct json *value) {
     (void)value;
-    const struct taking *taking = ctx;
+    const struct piece_fields *taking = ctx;
     take_at(taking->part, taking->desired, pointer);
     return true;
 }
 
 // Values that are there, and values that are to go.
 static bool take_field(struct json *part, const struct json *mirror, const struct json *desired, const char *pattern) {
-    struct taking taking = {part, desired};
+    struct piece_fields taking = {part, desired};
     return pointer_each(desired, pattern, take_value, &taking) && pointer_each(mirror, pattern, take_value, &taking);
 }
 
