@@ -135,16 +135,13 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     unknown_count(engine, entry, NULL);
     set_phase(engine, entry, true, 0, false);
     entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
-    entry->failures = entry->refusals = entry->facts.status_refusals = 0;
-    entry->denied_status_hash = 0;
+    retry_free(entry);
     entry->facts.drained_attempt = entry->facts.given_up = 0;
     entry->facts.earlier_until_ns = 0;
     entry->facts.too_large = entry->stub = entry->facts.record_unsure = false;
-    entry->facts.not_before_ns = 0;
-    entry->facts.places = entry->facts.statuses = (struct throttle){0};
-    entry->written_source = entry->conflict_hash = 0;
-    entry->facts.status_held = entry->unsure = false;
-    entry->carry_hash = entry->noop_patch_hash = 0;
+    entry->conflict_hash = 0;
+    entry->unsure = false;
+    entry->carry_hash = 0;
     entry->last_note = 0;
     entry->ready_ns = 0;
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
@@ -152,20 +149,15 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->kueue = KUEUE_UNKNOWN;
     entry->facts.misplaced = entry->unsealed_reported = entry->labelled = false;
     entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
-    entry->facts.restores = (struct throttle){0};
     entry->kueue_asked = 0;
     kueue_ticket_drop(&entry->ticket);
     entry->facts.queued = entry->facts.barred = false;
     entry->retry_due_ns = entry->retried_ns = 0;
     changes_forget(engine, entry);
-    pending_drop(entry);
     waiting_end(engine, entry);
     final_status_drop(entry);
-    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.of_workload = false;
-        m->facts.excluded_until_ns = 0;
-        m->refusals = 0;
-    }
     queue_entry(engine, entry);
 }
 

@@ -45,6 +45,13 @@ static void free_mirror(struct mirror *mirror) {
     mirror->carry = CARRY_UNKNOWN;
 }
 
+void retry_free(struct entry *entry) {
+    free_workload(entry);
+    pending_drop(entry);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        free_mirror(m);
+}
+
 void retry_if_due(struct engine *engine, struct entry *entry) {
     if (entry->retry_due_ns <= entry->retried_ns)
         return;
@@ -54,8 +61,5 @@ void retry_if_due(struct engine *engine, struct entry *entry) {
         return;
     }
     entry->retried_ns = engine->now.mono_ns;
-    free_workload(entry);
-    pending_drop(entry);
-    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        free_mirror(m);
+    retry_free(entry);
 }

@@ -141,9 +141,9 @@ static void pieces_that_are_reverted_are_not_repeated_without_end(void **state) 
     unwanted = "backoffLimit";
     change(&stage, "{'metadata':{'labels':{'team':'x'}},'spec':{'backoffLimit':9,'parallelism':3}}");
     for (int i = 0; i < 3600; i++) {
-        assert_int_equal(stage_patch(&stage, 1, "a", NULL,
-                                     "{'metadata':{'labels':{'team':'theirs'}},'spec':{'parallelism':7}}"),
-                         200);
+        assert_int_equal(
+            stage_patch(&stage, 1, "a", NULL, "{'metadata':{'labels':{'team':'theirs'}},'spec':{'parallelism':7}}"),
+            200);
         stage_run(&stage, CLOCK_SECOND);
     }
     assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 10, 600);

@@ -6,10 +6,13 @@
 
 #define RETRY(value) "{'metadata':{'annotations':{'wharf.dev/retry':'" value "'}}}"
 
-static bool broken; // workers reject creates
+static bool broken;  // workers reject creates
+static bool invalid; // the management cluster rejects statuses
 
 static int reject(struct stage *stage, const struct command *command) {
     (void)stage;
+    if (invalid && command->request.verb == VERB_STATUS_PATCH)
+        return 422;
     return broken && command->request.verb == VERB_CREATE && command->cluster > 0 ? 403 : STAGE_PASS;
 }
 
@@ -101,12 +104,41 @@ static void a_value_from_before_the_start_is_no_news(void **state) {
     stage_end(&stage);
 }
 
+static void report_active(struct stage *stage, size_t where, int active) {
+    AUTO_TEXT patch = text_format("{'status':{'active':%d,'startTime':'" HARNESS_NOW "'}}", active);
+    assert_int_equal(stage_patch(stage, where, "a", "status", patch), 200);
+    stage_run(stage, CLOCK_SECOND / 2);
+}
+
+static void a_workload_made_anew_waits_for_nothing_that_the_former_one_caused(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    broken = false;
+    for (int incarnation = 0; incarnation < 2; incarnation++) {
+        stage_run(&stage, incarnation ? 5 * CLOCK_SECOND : 20 * CLOCK_MINUTE);
+        size_t where = stage_where(&stage, "a");
+        invalid = true;
+        report_active(&stage, where, 1);
+        unsigned sent = stage.sent[0][VERB_STATUS_PATCH];
+        report_active(&stage, where, 2); // a different status is sent at once, the first few times
+        assert_int_equal(stage.sent[0][VERB_STATUS_PATCH], sent + 1);
+        for (int i = 0; i < 20; i++)
+            report_active(&stage, where, i % 2);
+        assert_int_equal(stage_delete(&stage, 0, "a"), 200);
+        invalid = false;
+        stage_submit(&stage, "a", "");
+    }
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_value_ends_exclusions_and_backoffs_at_once),
         cmocka_unit_test(the_same_value_or_its_removal_changes_nothing),
         cmocka_unit_test(values_that_follow_each_other_quickly_make_no_hot_loop),
         cmocka_unit_test(a_value_from_before_the_start_is_no_news),
+        cmocka_unit_test(a_workload_made_anew_waits_for_nothing_that_the_former_one_caused),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
