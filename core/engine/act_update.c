@@ -136,6 +136,8 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     if (result == WHARF_REFUSED)
         return true;
     mirror->denials = 0;
+    mirror->facts.left_suspended =
+        mirror->facts.suspended && (record.suspended_in_worker || context.suspended_by_kueue);
     if (record.suspended_in_worker)
         report_suspender(engine, entry, mirror);
     if (patch)

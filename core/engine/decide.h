@@ -113,6 +113,8 @@ struct mirror_facts {
     bool tried : 1;          // it did not start there, and was withdrawn; see decide_pending.h
     bool queued : 1;         // the worker's Kueue has not admitted it
     bool fenced : 1;         // suspended by its worker's guard
+    bool suspended : 1;      // its `suspend` field says so, whoever wrote that
+    bool left_suspended : 1; // by the worker, which is to resume it
     bool proven : 1;         // known to be this host's: by its seal, its create's answer, or the annotations (no key)
 };
 
@@ -189,6 +191,7 @@ enum waiting {
     WAITING_BARRED,
     WAITING_CAPACITY,
     WAITING_UNGUARDED,
+    WAITING_RESUME,
     WAITINGS
 };
 

@@ -10,6 +10,11 @@ static bool update_is_due(const struct mirror_facts *m) {
     return m->update_due && !m->too_large;
 }
 
+// See unresumed.h.
+static bool is_unresumed(const struct workload_facts *w, const struct mirror_facts *m) {
+    return m->suspended && !m->left_suspended && !m->queued && !m->finished && !m->being_deleted && !w->suspended;
+}
+
 // The mirror exists and its cluster is reachable (or is waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
@@ -27,8 +32,13 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     }
     struct action copy = decide_status(f, "follows its mirror");
     bool going = m->being_deleted && copy.waiting == WAITING_NOT;
+    bool unresumed = is_unresumed(f->workload, m);
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
-        return action_wait_until(later_ns, going ? WAITING_GONE : WAITING_BACKOFF, m->cluster);
+        return action_wait_until(later_ns,
+                                 going       ? WAITING_GONE
+                                 : unresumed ? WAITING_RESUME
+                                             : WAITING_BACKOFF,
+                                 m->cluster);
     if (copy.type == ACTION_WAIT)
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
@@ -40,8 +50,9 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
                    : action_blocked(WAITING_GONE, m->cluster);
     if (copy.type == ACTION_NONE && going)
         return action_blocked(WAITING_GONE, m->cluster);
-    if (copy.type == ACTION_NONE && !copy.waiting && m->queued && !m->finished && !f->workload->suspended) {
-        copy.waiting = WAITING_QUEUED;
+    bool queued = m->queued && !m->finished && !f->workload->suspended;
+    if (copy.type == ACTION_NONE && !copy.waiting && (queued || unresumed)) {
+        copy.waiting = queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
         copy.cluster = m->cluster;
     }
     return f->workload->suspended ? decide_queued(f, copy) : copy;

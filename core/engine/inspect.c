@@ -8,6 +8,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/kueue.h"
 #include "core/engine/kueue_ticket.h"
+#include "core/engine/unresumed.h"
 
 #include <string.h>
 
@@ -183,6 +184,8 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
         return;
     if (is_of_kueue(entry))
         kueue_ticket_put(engine, entry, &text, &since_ns);
+    else if (entry->waiting == WAITING_RESUME)
+        unresumed_put(engine, entry, &text);
     if (text.len == 0 && entry->waiting != WAITING_NOT)
         buffer_text(&text, waiting_text((enum waiting)entry->waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");

@@ -15,6 +15,7 @@
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
 #include "core/engine/story.h"
+#include "core/engine/unresumed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     story_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
     fence_read_mirror(engine, entry, m, object);
+    unresumed_read(engine, entry, m, object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
     wharf_phase phase;
     bool has_status = json_first(json_get(object, "status"));

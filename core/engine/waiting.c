@@ -5,6 +5,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
+#include "core/engine/unresumed.h"
 #include "core/engine/worker_reason.h"
 
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
@@ -77,8 +78,11 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
     bool detail = entry->waiting == WAITING_IDENTITY && *refused;
+    AUTO_BUFFER(resume, 8192);
+    if (entry->waiting == WAITING_RESUME)
+        unresumed_put(engine, entry, &resume);
     report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
-                 waiting_text(action->waiting), somewhere ? " (cluster " : "",
+                 resume.len > 0 ? resume.data : waiting_text(action->waiting), somewhere ? " (cluster " : "",
                  somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
                  detail ? refused : "");
 }

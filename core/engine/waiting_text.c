@@ -45,6 +45,7 @@ static const struct {
     [WAITING_UNGUARDED] = {"unguarded",
                            "its worker is unreachable and no guard was seen there, so it may still run; it "
                            "is rescheduled once the worker is back or has left the configuration"},
+    [WAITING_RESUME] = {"resume", "its mirror is still suspended, although it is to run"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 

@@ -132,7 +132,8 @@ static void help_with_waiting(struct explain *explain, const struct workload_vie
     default:
         break;
     }
-    if (view->waiting == WAITING_REFUSED || view->waiting == WAITING_BACKOFF || view->waiting == WAITING_REPEATED)
+    if (view->waiting == WAITING_REFUSED || view->waiting == WAITING_BACKOFF || view->waiting == WAITING_REPEATED ||
+        view->waiting == WAITING_RESUME)
         help_add(explain, "wharf retry %s/%s -n %s # tries again at once", resource, explain->name, space);
 }
 

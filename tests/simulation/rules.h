@@ -21,6 +21,7 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was restarted
     uint32_t begun;             // an attempt that was correct to record or create: a restarted host continues with it
     int64_t blind_ns;           // since when the host follows a mirror that does not exist; 0: it does not
+    int64_t stopped_ns;         // since when its mirror is suspended by the host without reason; 0: it is not
     bool twice;                 // it runs in two workers
     int64_t twice_ns;           // since then; 0: it does not
     bool stray;                 // an answer to a write of it was lost

@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing is stuck unnoticed: every unfinished workload has a mirror that is followed, a request in flight, a time of
-// its next reconciliation, or an Event that reports why it waits.
+// its next reconciliation, or an Event that reports why it waits. Nor does a mirror stay suspended by the host in
+// silence while its workload is to run.
+#include "core/adapter/phase.h"
+#include "core/kube/object.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"
 
 #define EVERY_NS (1 * CLOCK_SECOND)
+#define STOPPED_NS (3 * CLOCK_MINUTE)
 #define BLIND_NS (10 * CLOCK_MINUTE) // a silent watch is noticed after three minutes, marks are restored after five
 
-static bool is_shown(struct trial *trial, const struct engine_view *view) {
+// The mirror that the host follows, as it is in its cluster; or NULL.
+static const struct json *followed_mirror(struct trial *trial, const struct engine_view *view) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         if (!text_equal(world_name(trial->worlds[c]), view->cluster))
             continue;
         const struct json *mirror = trial_object(trial, c, view->kind, view->namespace_, view->name);
-        return mirror && text_equal(rules_text(mirror, "metadata", NULL, "uid"), view->mirror);
+        return mirror && text_equal(rules_text(mirror, "metadata", NULL, "uid"), view->mirror) ? mirror : NULL;
     }
-    return false;
+    return NULL;
+}
+
+// The host was the last to suspend it, and its record says so.
+static void check_suspended(struct trial *trial, const struct engine_view *view, const struct json *mirror,
+                            struct tracked_workload *job) {
+    const char *record = mirror ? object_annotation(mirror, MARK_CARRIED) : NULL;
+    bool stopped =
+        record && text_has_prefix(record, "v2:s") && phase_suspend_asked(&trial->engine_kinds[view->kind]->abi, mirror);
+    if (!stopped || view->told)
+        job->stopped_ns = 0;
+    else if (job->stopped_ns == 0)
+        job->stopped_ns = trial->now_ns;
+    else if (trial->now_ns - job->stopped_ns > STOPPED_NS)
+        trial_fail(trial, "the mirror of %s stays suspended without an Event (%s)", view->name,
+                   view->why ? view->why : "no decision");
 }
 
 static void look_at(void *ctx, const struct engine_view *view) {
@@ -32,7 +52,9 @@ static void look_at(void *ctx, const struct engine_view *view) {
     }
     if (!followed && !view->in_flight && !view->told && !job->fenced && view->wake_ns == CLOCK_NEVER)
         trial_fail(trial, "%s is stuck without an Event (%s)", view->name, view->why ? view->why : "no decision");
-    if (!followed || view->told || is_shown(trial, view)) {
+    const struct json *mirror = followed ? followed_mirror(trial, view) : NULL;
+    check_suspended(trial, view, mirror, job);
+    if (!followed || view->told || mirror) {
         job->blind_ns = 0;
         return;
     }
