@@ -408,6 +408,14 @@ class Objects(Case):
             self.wharf(command, "job", "train", "--config", self.config, *more)
             self.assertIn(("GET", "/api/v1/%s/job/default/train" % command), self.host.asked)
 
+    def test_a_workload_that_has_finished_is_not_retried(self):
+        for phase in ("Succeeded", "Failed"):
+            self.told["phase"] = phase
+            code, out, err = self.wharf("retry", "job/train", "--config", self.config)
+            self.assertEqual((code, out), (1, ""), err)
+            self.assertIn("job/train has finished (%s)" % phase, err)
+            self.assertFalse([key for key in self.management.asked if key[0] == "PATCH"])
+
     def test_other_words_are_wrong(self):
         for words, expected in ((("job", "train", "more"), "unexpected argument: more"),
                                 (("job/train", "more"), "unexpected argument: more"),

@@ -23,6 +23,15 @@ struct workload {
     char *operand;            // "job/train"
 };
 
+static struct error *check_unfinished(const struct workload *workload, const struct json *item) {
+    const char *phase = json_string_or(json_get(item, "phase"), "");
+    if (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)
+        return NULL;
+    return error_new(ERROR_REFUSED,
+                     "%s has finished (%s) and is not changed; delete it and create it again to run it again",
+                     workload->operand, phase);
+}
+
 // The workload as the host knows it: its group and resource.
 static struct error *describe(struct remote *remote, const struct workload *workload, struct json **out) {
     AUTO_BUFFER(path, 8192);
@@ -32,6 +41,8 @@ static struct error *describe(struct remote *remote, const struct workload *work
     if (!error && !json_bool(json_get(*out, "ours"), true))
         error = error_new(ERROR_REFUSED, "%s is not delegated to this host: %s", workload->operand,
                           json_string_or(json_get(*out, "why"), ""));
+    if (!error)
+        error = check_unfinished(workload, *out);
     return error;
 }
 
@@ -113,5 +124,5 @@ const struct subcommand subcommand_retry = {
     .n_flags = N_FLAGS,
     .summary = "have a workload tried at once that waits after a rejection",
     .text = "Sets the annotation wharf.dev/retry on the workload, with the caller's own rights. The host then forgets\n"
-            "which workers rejected it, and all delays.\n",
+            "which workers rejected it, and all delays. A workload that has finished is not changed.\n",
 };
