@@ -152,7 +152,11 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
             watch->lost_since_ns = event->contact.heard_ns;
     }
     rejection_contact(engine, event);
-    engine->slots[cluster].repeated = event->contact.repeated;
+    int64_t *refused_since_ns = &engine->slots[cluster].refused_since_ns;
+    if (event->contact.state == CONTACT_GOOD || event->contact.state == CONTACT_REJECTED)
+        *refused_since_ns = 0;
+    else if (event->contact.repeated && *refused_since_ns == 0)
+        *refused_since_ns = event->now.mono_ns;
     engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
     if (is_lost)
         identity_forget(engine, cluster);

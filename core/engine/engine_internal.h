@@ -42,8 +42,9 @@ struct worker_slot { // one cluster's number
     char *labels;           // "key=value,key=value"; NULL: none
     char *max_kinds;        // "jobs.batch=5"; NULL: no limits
     size_t max_active;      // 0: no limit
-    bool repeated;          // its contact is SUSPECT after several attempts
     int64_t moves_since_ns; // since when it is drained by moving
+    // Since when several attempts in a row to reach it failed, until one succeeds; 0: they do not. Watches may be open.
+    int64_t refused_since_ns;
     uint32_t weight, order;
     struct fence fence;
 };

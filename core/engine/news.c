@@ -32,11 +32,41 @@ static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOC
     text_copy(out, CLOCK_RFC3339_MAX, time ? time + 1 : whole);
 }
 
+// One loss has one Event: a server that is stopped refuses connections first, and ends its watches later.
+static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
+    int64_t told_ns = entry->loss_told_ns;
+    return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
+}
+
+// Without connections nothing is written there; what open watches bring still counts, so nothing is rescheduled.
+static void report_loss(struct engine *engine, struct entry *entry, size_t cluster, int64_t since_ns, bool open) {
+    const char *name = engine->names[cluster];
+    char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX], found[160];
+    say_time(engine, since_ns, since);
+    clock_duration_text(engine->lost_timeout_ns, timeout);
+    snprintf(found, sizeof found,
+             open ? "%.80s accepts no connection since %s; its open watches continue" : "%.80s unreachable since %s",
+             name, since);
+    if (lost_is_waited_for(engine, entry))
+        report_event(engine, entry, true, "WorkerLost", "Observe", "%s; waits until it is back (onWorkerLost: wait)",
+                     found);
+    else if (fence_until_ns(engine, entry, cluster) == CLOCK_NEVER)
+        report_event(engine, entry, true, "WorkerLost", "Observe",
+                     "%s; no guard was seen there, so it will not run in another worker before %s is back or has left "
+                     "the configuration",
+                     found, name);
+    else
+        report_event(engine, entry, true, "WorkerLost", "Observe", "%s; will run in another worker %s%s%s", found,
+                     open ? "" : "after ", timeout, open ? " after the last of them ends" : "");
+}
+
 static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster) {
-    int64_t since_ns = engine->workers[entry->kind][cluster].lost_since_ns, now_ns = engine->now.mono_ns;
-    if (entry->loss_told_ns == since_ns)
+    const struct worker_facts *worker = &engine->workers[entry->kind][cluster];
+    int64_t refused_ns = engine->slots[cluster].refused_since_ns, now_ns = engine->now.mono_ns;
+    int64_t since_ns = worker->connected ? refused_ns : worker->lost_since_ns;
+    if (is_told(engine, entry, cluster, since_ns))
         return;
-    bool certain = engine->contacts[cluster] == CONTACT_LOST || engine->slots[cluster].repeated;
+    bool certain = engine->contacts[cluster] == CONTACT_LOST || refused_ns;
     if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {
         queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
         return;
@@ -46,23 +76,8 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
         queue_wake(engine, entry, now_ns + LATER_NS + more_ns);
         return;
     }
-    char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX];
-    say_time(engine, since_ns, since);
-    clock_duration_text(engine->lost_timeout_ns, timeout);
     entry->loss_told_ns = since_ns;
-    if (lost_is_waited_for(engine, entry))
-        report_event(engine, entry, true, "WorkerLost", "Observe",
-                     "%s unreachable since %s; waits until it is back (onWorkerLost: wait)", engine->names[cluster],
-                     since);
-    else if (fence_until_ns(engine, entry, cluster) == CLOCK_NEVER)
-        report_event(engine, entry, true, "WorkerLost", "Observe",
-                     "%s unreachable since %s; no guard was seen there, so it will not run in another worker before "
-                     "%s is back or has left the configuration",
-                     engine->names[cluster], since, engine->names[cluster]);
-    else
-        report_event(engine, entry, true, "WorkerLost", "Observe",
-                     "%s unreachable since %s; will run in another worker after %s", engine->names[cluster], since,
-                     timeout);
+    report_loss(engine, entry, cluster, since_ns, worker->connected);
 }
 
 static void tell_back(struct engine *engine, struct entry *entry, size_t cluster) {
@@ -89,7 +104,8 @@ void news_check(struct engine *engine, struct entry *entry, const struct action 
     else if (!there)
         entry->loss_told_ns = 0;
     else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
-             action->waiting == WAITING_UNGUARDED)
+             action->waiting == WAITING_UNGUARDED ||
+             (engine->workers[entry->kind][cluster].connected && engine->slots[cluster].refused_since_ns))
         tell_loss(engine, entry, cluster);
     else if (entry->loss_told_ns && engine->workers[entry->kind][cluster].connected)
         tell_back(engine, entry, cluster);

@@ -30,7 +30,7 @@ struct probe {
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
     bool failed;            // the last probe timed out or did not get a connection, whatever else was received
-    unsigned failures;      // probes in a row that got no answer, since something was heard
+    unsigned failures;      // probes in a row that were refused or broke, whatever open watches bring
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
     bool known;             // the uid was read
@@ -139,7 +139,10 @@ static void ask_again(struct probe *probe, int64_t after_ns) {
 static void read_end(struct probe *probe) {
     probe->ended = false;
     if (probe->outcome != HTTP_ANSWERED) {
-        if (probe->failures <= PROBE_EARLY_TRIES)
+        bool in_time = probe->now_ns - probe->asked_ns < PROBE_TIMEOUT_NS; // refused, and not silent
+        if (!in_time)
+            probe->failures = 0;
+        else if (probe->failures <= PROBE_EARLY_TRIES)
             probe->failures++;
         // A server that has never answered may still be starting: it remains UNKNOWN until it counts as silent.
         probe->failed = probe->outcome == HTTP_BROKEN || probe->contact != CONTACT_UNKNOWN;
@@ -148,6 +151,7 @@ static void read_end(struct probe *probe) {
     }
     probe->heard = true;
     probe->failed = false;
+    probe->failures = 0;
     if (probe->answer.reason == REASON_UNAUTHORIZED && !probe->refreshed &&
         probe->transport->ops->refresh(probe->transport) && !probe->rejected) {
         probe->refreshed = true;
@@ -233,7 +237,6 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
         probe->heard_ns = now.mono_ns;
         probe->ever_heard = true;
         probe->unanswered = false;
-        probe->failures = 0;
     }
     judge(probe);
     probe->heard = false;

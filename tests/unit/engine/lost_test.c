@@ -64,6 +64,49 @@ static void a_watch_that_fails_while_the_server_answers_is_told_after_five_secon
     stage_end(&stage);
 }
 
+static void it_is_told_that_no_connection_is_accepted_although_the_watch_is_open(void **state) {
+    (void)state;
+    for (int wait = 0; wait < 2; wait++) {
+        struct stage stage;
+        begin(&stage, wait);
+        stage_contact(&stage, 1, CONTACT_SUSPECT);
+        stage_run(&stage, CLOCK_SECOND);
+        assert_int_equal(stage_told(&stage, "WorkerLost: "), 0);
+        stage_refused(&stage, 1);
+        stage_run(&stage, CLOCK_MS);
+        assert_int_equal(stage_told(&stage, "WorkerLost: w1 accepts no connection since"), 1);
+        assert_int_equal(stage_told(&stage, wait ? "waits until it is back (onWorkerLost: wait)"
+                                                 : "will run in another worker 5m after the last of them ends"),
+                         1);
+        stage_run(&stage, 30 * CLOCK_MINUTE); // what the watch shows still counts: it runs there
+        assert_int_equal(stage_where(&stage, "a"), 1);
+        assert_null(stage_job(&stage, 2, "a"));
+        stage_contact(&stage, 1, CONTACT_GOOD);
+        stage_run(&stage, CLOCK_SECOND);
+        assert_int_equal(stage_told(&stage, "WorkerBack: w1 reachable again after 30m"), 1);
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_int_equal(stage_told(&stage, "WorkerLost: w1") + stage_told(&stage, "WorkerBack: w1"), 2);
+        stage_end(&stage);
+    }
+}
+
+// The whole of it is one loss.
+static void a_watch_that_ends_later_is_told_no_second_time(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, false);
+    stage_refused(&stage, 1);
+    stage_run(&stage, CLOCK_MINUTE);
+    stage_disconnect(&stage, 1);
+    stage_contact(&stage, 1, CONTACT_LOST);
+    stage_run(&stage, stage.options.worker_lost_timeout_ns - CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Worker"), 1);
+    assert_int_equal(stage_where(&stage, "a"), 1);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
 static void a_workload_that_waits_stays_however_long_its_worker_is_lost(void **state) {
     (void)state;
     struct stage stage;
@@ -212,6 +255,8 @@ int main(void) {
         cmocka_unit_test(refused_connections_are_told_after_several_attempts),
         cmocka_unit_test(a_connection_that_is_refused_once_is_no_loss),
         cmocka_unit_test(a_watch_that_fails_while_the_server_answers_is_told_after_five_seconds),
+        cmocka_unit_test(it_is_told_that_no_connection_is_accepted_although_the_watch_is_open),
+        cmocka_unit_test(a_watch_that_ends_later_is_told_no_second_time),
         cmocka_unit_test(a_workload_that_waits_stays_however_long_its_worker_is_lost),
         cmocka_unit_test(it_is_placed_elsewhere_if_nothing_was_created_there_yet),
         cmocka_unit_test(a_loss_is_acted_on_when_the_setting_changes),
