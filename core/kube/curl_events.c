@@ -5,11 +5,16 @@
 #include "core/base/memory.h"
 #include "core/kube/curl_internal.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define NO_MEMORY_NS (10 * CLOCK_MS)
+// libcurl does not wait for connections that it keeps for reuse. That the server closes them is the first sign of its
+// end, since open streams may go on for a minute.
+#define IDLE_EVENTS POLLRDHUP
 
 bool events_open(struct curl_transport *transport) {
     transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -37,14 +42,34 @@ static struct pollfd *add_socket(struct pool *pool, curl_socket_t fd) {
     return added;
 }
 
+static void remove_socket(struct pool *pool, curl_socket_t fd) {
+    struct pollfd *socket = pool ? find_socket(pool, fd) : NULL;
+    if (socket)
+        *socket = pool->sockets[--pool->n_sockets];
+}
+
+void events_closed(struct curl_transport *transport, int fd) {
+    remove_socket(transport->pool, fd);
+    remove_socket(transport->retired, fd);
+}
+
+// Not one of the resolver's, which libcurl closes without a word.
+static bool is_connection(curl_socket_t fd) {
+    int protocol = 0;
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &(socklen_t){sizeof protocol}) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
 // libcurl's CURLMOPT_SOCKETFUNCTION.
 static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *unused) {
     (void)easy, (void)unused;
     struct pool *pool = context;
     struct pollfd *socket = find_socket(pool, fd);
     if (what == CURL_POLL_REMOVE) {
-        if (socket)
-            *socket = pool->sockets[--pool->n_sockets];
+        if (socket && is_connection(fd))
+            socket->events = IDLE_EVENTS;
+        else
+            remove_socket(pool, fd);
         return 0;
     }
     if (!socket && !(socket = add_socket(pool, fd))) {
@@ -102,10 +127,21 @@ static int ready_of(const struct pollfd *socket) {
            (socket->revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (socket->revents & POLLNVAL ? CURL_CSELECT_ERR : 0);
 }
 
+// libcurl finds out when it would use it again.
+static void end_idle(struct pool *pool, curl_socket_t fd) {
+    const struct pollfd *socket = find_socket(pool, fd);
+    if (!socket || socket->events != IDLE_EVENTS)
+        return;
+    remove_socket(pool, fd);
+    pool->transport->closed = true;
+}
+
 // `polled` are copies of the pool's: each call may change the pool's own.
 static void run_ready(struct pool *pool, const struct pollfd *polled, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (polled[i].revents)
+        if (polled[i].revents && polled[i].events == IDLE_EVENTS)
+            end_idle(pool, polled[i].fd);
+        else if (polled[i].revents)
             run(pool, polled[i].fd, ready_of(&polled[i]));
 }
 

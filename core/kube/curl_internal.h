@@ -24,7 +24,7 @@ struct pool {
     CURLM *multi;
     struct curl_transport *transport;
     size_t active;          // exchanges that were added
-    struct pollfd *sockets; // what libcurl waits for
+    struct pollfd *sockets; // what libcurl waits for, and idle connections (IDLE_EVENTS)
     size_t n_sockets, cap_sockets;
     bool failed; // the multi handle is unusable
 };
@@ -99,6 +99,7 @@ struct curl_transport {
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
     bool no_files;  // the last socket could not be created: out of file descriptors
+    bool closed;    // the server closed an idle connection in this poll
 };
 
 // curl_exchange.c
@@ -131,6 +132,7 @@ void events_close(struct curl_transport *transport);
 bool events_attach(struct pool *pool);                               // a new one; false when out of memory
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
 void events_run_due(struct pool *pool);                              // exchanges whose time has come; none: fine
+void events_closed(struct curl_transport *transport, int fd);        // before libcurl closes the socket
 
 // curl_response.c: libcurl callbacks, and completion of an exchange, which calls its handler.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define KEEPALIVE_IDLE_S 30L
 #define KEEPALIVE_INTERVAL_S 10L
@@ -93,6 +94,11 @@ static curl_socket_t on_open(void *transport, curlsocktype purpose, struct curl_
     return fd;
 }
 
+static int on_close(void *transport, curl_socket_t fd) {
+    events_closed(transport, fd);
+    return close(fd);
+}
+
 // Connected, and nothing is written yet. The process may have been stopped while it connected.
 static int on_request(void *context, char *server_ip, char *local_ip, int server_port, int local_port) {
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
@@ -116,6 +122,8 @@ static bool set_callbacks(struct exchange *exchange) {
            set_pointer(easy, CURLOPT_PREREQDATA, exchange) &&
            curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
            set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport) &&
+           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) == CURLE_OK &&
+           set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket) == CURLE_OK &&
            set_pointer(easy, CURLOPT_SOCKOPTDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->detail) == CURLE_OK &&

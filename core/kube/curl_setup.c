@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Construction and destruction of a curl transport (curl_internal.h).
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
 #include "core/kube/curl_transport.h"
@@ -106,8 +107,8 @@ void curl_transport_free(struct transport *base) {
     struct curl_transport *transport = (struct curl_transport *)base;
     heap_free(&transport->stalls);
     exchange_free_all(transport);
-    pool_free(transport->pool);
-    pool_free(transport->retired);
+    pool_free(TAKE(transport->pool)); // its connections are closed, see events_closed
+    pool_free(TAKE(transport->retired));
     credentials_close(&transport->credentials); // a run of a plugin still wakes this transport
     endpoint_free(atomic_load(&transport->renewed));
     events_close(transport);

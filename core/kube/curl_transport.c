@@ -245,6 +245,9 @@ void curl_transport_poll(struct transport *transport, int64_t wait_ns) {
     advance(curl);
     events_wait(curl, wait_limit(curl, wait_ns));
     advance(curl);
+    if (curl->closed && transport->closed)
+        transport->closed(transport->closed_ctx);
+    curl->closed = false;
 }
 
 void curl_transport_limit(struct transport *transport, struct budget *budget) {

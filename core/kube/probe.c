@@ -35,11 +35,17 @@ struct probe {
     bool refreshed;         // credentials were reloaded after a 401
     bool known;             // the uid was read
     bool rejected;          // by the last answer: 401, or 403 although the uid was read before
+    bool closed;            // the server closed an idle connection since the last tick
+    int64_t closed_ns;      // when that was last a reason for a probe
     int64_t now_ns, due_ns; // time of the last tick, and its return value
     int64_t heard_ns, asked_ns;
     enum http_outcome outcome;
     struct response answer;
 };
+
+static void on_closed(void *ctx) {
+    ((struct probe *)ctx)->closed = true;
+}
 
 struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
                         struct probe **out) {
@@ -51,6 +57,8 @@ struct error *probe_new(const char *cluster, struct transport *transport, const 
         return error_no_memory();
     }
     *probe = (struct probe){.cluster = copy, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    transport->closed = on_closed;
+    transport->closed_ctx = probe;
     *out = probe;
     return NULL;
 }
@@ -60,6 +68,7 @@ void probe_free(struct probe *probe) {
         return;
     if (probe->exchange != 0)
         probe->transport->ops->cancel(probe->transport, probe->exchange);
+    probe->transport->closed = NULL;
     response_clear(&probe->answer);
     request_log_free(&probe->log);
     free(probe->cluster);
@@ -218,6 +227,15 @@ static void take_time(struct probe *probe, int64_t now_ns) {
     probe->now_ns = now_ns;
 }
 
+// A load balancer may close idle connections whenever it likes, that of the last probe, too.
+static void check_closed(struct probe *probe) {
+    if (probe->closed && (!probe->closed_ns || probe->now_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
+        probe->closed_ns = probe->now_ns;
+        probe->wanted = true;
+    }
+    probe->closed = false;
+}
+
 static int64_t next_question(const struct probe *probe) {
     bool early = probe->failures > 0 && probe->failures <= PROBE_EARLY_TRIES;
     int64_t least_ns = probe->asked_ns + (early ? PROBE_EARLY_NS : PROBE_AGAIN_NS);
@@ -240,6 +258,7 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     }
     judge(probe);
     probe->heard = false;
+    check_closed(probe);
     if (probe->exchange == 0 && now.mono_ns >= next_question(probe))
         ask(probe);
     probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;

@@ -75,6 +75,9 @@ struct transport_ops {
 };
 struct transport {
     const struct transport_ops *ops; // first member of an implementation
+    // Called when the server closed a connection that no exchange was using; NULL: ignored. Then as for handlers.
+    void (*closed)(void *ctx);
+    void *closed_ctx;
 };
 
 #endif

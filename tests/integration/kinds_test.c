@@ -70,18 +70,6 @@ static char *uid_of(struct scene *scene, const char *name) {
     return uid;
 }
 
-static bool told(struct scene *scene, const char *name, const char *reason) {
-    bool found = false;
-    const void *cursor = NULL;
-    front_lock(scene->clusters[0].front);
-    struct world_cluster *management = scene->clusters[0].cluster;
-    for (const struct json *e; !found && (e = world_next(management, "events.k8s.io", "events", &cursor));)
-        found = text_equal(json_string(json_get(e, "reason")), reason) &&
-                text_equal(json_string(json_path(e, "regarding", "name", NULL)), name);
-    front_unlock(scene->clusters[0].front);
-    return found;
-}
-
 // The configuration of the scene, with one adapter more.
 static void enable(struct scene *scene) {
     AUTO_TEXT path = text_format("%s/wharf.yaml", scene->directory);
@@ -199,13 +187,13 @@ static void what_multikueue_owns_is_left_alone_and_nothing_else(void **state) {
     check_with(scene, "budget", "example.com/budget", "w-4");
     own(scene, "w-2", other, "another-uid"); // has the label, but is for another object
     start(scene);
-    UNTIL(scene, 15, told(scene, "owned", "OwnedByKueue") && count(scene, 1) + count(scene, 2) == 4);
+    UNTIL(scene, 15, stage_is_told(scene, "owned", "OwnedByKueue") && count(scene, 1) + count(scene, 2) == 4);
     front_lock(scene->clusters[0].front);
     const struct json *left = world_object(scene->clusters[0].cluster, GROUP, PLURAL, "default", "owned");
     bool untouched = !json_path(left, "metadata", "annotations", "wharf.dev/cluster", NULL);
     front_unlock(scene->clusters[0].front);
     assert_true(untouched);
-    assert_false(told(scene, "not-owned", "OwnedByKueue"));
+    assert_false(stage_is_told(scene, "not-owned", "OwnedByKueue"));
 }
 
 static void where_kueue_cannot_be_asked_a_queued_object_waits_and_others_do_not(void **state) {
@@ -219,7 +207,7 @@ static void where_kueue_cannot_be_asked_a_queued_object_waits_and_others_do_not(
     submit(scene, "queued", QUEUED);
     submit(scene, "plain", "");
     start(scene);
-    UNTIL(scene, 15, told(scene, "queued", "Forbidden") && count(scene, 1) + count(scene, 2) == 1);
+    UNTIL(scene, 15, stage_is_told(scene, "queued", "Forbidden") && count(scene, 1) + count(scene, 2) == 1);
     front_lock(scene->clusters[0].front);
     world_allow_all(scene->clusters[0].cluster);
     front_unlock(scene->clusters[0].front);

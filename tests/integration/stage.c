@@ -162,6 +162,18 @@ int stage_worker_of(struct scene *scene, const char *name) {
     return -1;
 }
 
+bool stage_is_told(struct scene *scene, const char *name, const char *reason) {
+    bool found = false;
+    const void *cursor = NULL;
+    const struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    for (const struct json *e; !found && (e = world_next(management->cluster, "events.k8s.io", "events", &cursor));)
+        found = text_equal(json_string(json_get(e, "reason")), reason) &&
+                text_equal(json_string(json_path(e, "regarding", "name", NULL)), name);
+    front_unlock(management->front);
+    return found;
+}
+
 int64_t stage_attempt_of(struct scene *scene, const char *name) {
     AUTO_TEXT attempt = annotation(scene, name, "wharf.dev/attempt");
     return attempt ? strtoll(attempt, NULL, 10) : 0;

@@ -79,6 +79,7 @@ bool stage_is_complete(struct scene *scene, const char *name);
 size_t stage_complete(struct scene *scene, const char *prefix); // how many of <prefix>0, <prefix>1, ... are Complete
 // Where the annotations say that it is: 0 if they are absent, -1 for an unknown worker.
 int stage_worker_of(struct scene *scene, const char *name);
+bool stage_is_told(struct scene *scene, const char *name, const char *reason); // an Event on the workload
 int64_t stage_attempt_of(struct scene *scene, const char *name);
 size_t stage_mirrors(struct scene *scene);                            // Jobs in all workers
 uint64_t stage_creates(struct scene *scene, size_t from, size_t end); // creates that these clusters have accepted

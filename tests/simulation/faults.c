@@ -302,9 +302,11 @@ static void begin(struct trial *trial, struct episode *e) {
         sim_net_set_faults(trial->net, &noise);
         break;
     case TROUBLE_REFUSES:
+        sim_cluster_down(trial->net, cluster, (trial->seed + e->cluster) % 2 ? SIM_LEAVES : SIM_REFUSES);
+        break;
     case TROUBLE_SILENT:
     case TROUBLE_LOST:
-        sim_cluster_down(trial->net, cluster, e->trouble == TROUBLE_REFUSES ? SIM_REFUSES : SIM_SILENT);
+        sim_cluster_down(trial->net, cluster, SIM_SILENT);
         break;
     case TROUBLE_DENIED:
         deny(trial, e->cluster);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define BODY_MAX ((size_t)4 << 20)
@@ -85,6 +86,21 @@ void http_resume_served(struct front *front, int64_t now_ns) {
     }
 }
 
+static struct connection *connection_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+// With the lock held.
+static void set_busy(const struct front *front, struct MHD_Connection *of, bool busy) {
+    struct connection *connection = connection_of(of);
+    if (!connection)
+        return;
+    connection->busy = busy;
+    if (!busy && front->leaving)
+        shutdown(connection->fd, SHUT_RDWR);
+}
+
 void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection) {
     struct incoming *incoming = calloc(1, sizeof *incoming);
     if (!incoming)
@@ -97,6 +113,7 @@ void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection) 
     front_lock(incoming->front);
     struct front_connections *connections = &incoming->front->connections;
     connections->requests++;
+    set_busy(incoming->front, connection, true);
     if (connections->requests - connections->streams > connections->busiest)
         connections->busiest = connections->requests - connections->streams;
     front_unlock(incoming->front);
@@ -106,13 +123,13 @@ void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection) 
 void http_completed(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how) {
     struct incoming *incoming = *request;
     (void)ctx;
-    (void)connection;
     (void)how;
     if (!incoming)
         return;
     struct front *front = incoming->front;
     front_lock(front);
     front->connections.requests--;
+    set_busy(front, connection, false);
     if (incoming->is_suspended)
         unlink_suspended(incoming);
     if (incoming->watch) {
@@ -219,22 +236,44 @@ static enum MHD_Result start_watch(struct incoming *incoming, const char *accept
     return queued;
 }
 
-// Each connection has a flag: its client showed a certificate that the CA signed.
-void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
+static struct connection *add_connection(struct front *front, struct MHD_Connection *of) {
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return NULL;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(of, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *connection = (struct connection){.next = front->open, .fd = info ? info->connect_fd : -1};
+    if (connection->next)
+        connection->next->previous = connection;
+    front->open = connection;
+    return connection;
+}
+
+static void remove_connection(struct front *front, struct connection *connection) {
+    if (!connection)
+        return;
+    if (connection->next)
+        connection->next->previous = connection->previous;
+    if (connection->previous)
+        connection->previous->next = connection->next;
+    else
+        front->open = connection->next;
+    free(connection);
+}
+
+void http_connection(void *ctx, struct MHD_Connection *connection, void **context,
                      enum MHD_ConnectionNotificationCode code) {
     struct front *front = ctx;
     struct front_connections *connections = &front->connections;
-    (void)connection;
     front_lock(front);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *flag = calloc(1, sizeof(bool));
+        *context = add_connection(front, connection);
         connections->opened++;
         connections->open++;
         if (connections->open - connections->streams > connections->most)
             connections->most = connections->open - connections->streams;
     } else {
-        free(*flag);
-        *flag = NULL;
+        remove_connection(front, *context);
+        *context = NULL;
         connections->open--;
     }
     front_unlock(front);
@@ -254,16 +293,15 @@ static bool has_token(struct front *front, struct MHD_Connection *connection) {
 static bool is_known(struct front *front, struct MHD_Connection *connection) {
     if (!front->tls || has_token(front, connection))
         return true;
-    const union MHD_ConnectionInfo *flag = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    bool *verified = flag ? flag->socket_context : NULL;
-    if (verified && *verified)
+    struct connection *own = connection_of(connection);
+    if (own && own->verified)
         return true;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     unsigned status = 1;
     if (!info || !info->tls_session || gnutls_certificate_verify_peers2(info->tls_session, &status) != 0 || status != 0)
         return false;
-    if (verified)
-        *verified = true;
+    if (own)
+        own->verified = true;
     return true;
 }
 

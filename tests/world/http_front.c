@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CONNECTIONS 8192
 #define TIMER_SLACK_NS 1000L
@@ -137,7 +138,21 @@ void front_down(struct front *front) {
     front_unlock(front);
     if (daemon)
         MHD_stop_daemon(daemon);
-    front->closing = false;
+    front->closing = front->leaving = false;
+}
+
+void front_leave(struct front *front) {
+    front_lock(front);
+    bool leaves = front->daemon && !front->leaving;
+    front->leaving = true;
+    front_unlock(front);
+    if (leaves)
+        close(MHD_quiesce_daemon(front->daemon));
+    front_lock(front);
+    for (const struct connection *connection = front->open; connection; connection = connection->next)
+        if (!connection->busy)
+            shutdown(connection->fd, SHUT_RDWR);
+    front_unlock(front);
 }
 
 struct error *front_up(struct front *front) {

@@ -24,7 +24,10 @@ void front_unlock(struct front *front);
 
 // As if the process died: connections break and are refused. The cluster's controllers keep running. Idempotent.
 void front_down(struct front *front);
-// The same port again.
+// As an API server that got SIGTERM: it refuses connections, closes idle ones, answers the requests in hand, and keeps
+// its open watches until front_down.
+void front_leave(struct front *front);
+// The same port again, after front_down.
 struct error *front_up(struct front *front);
 bool front_is_up(const struct front *front);
 

@@ -10,9 +10,18 @@
 
 struct incoming;
 
+struct connection {
+    struct connection *next, *previous; // of the front
+    int fd;
+    bool verified; // its client showed a certificate that the CA signed
+    bool busy;     // with a request
+};
+
 struct front {
     struct world_cluster *cluster;
     struct MHD_Daemon *daemon; // NULL: down
+    struct connection *open;   // guarded by `mutex`, like `leaving`
+    bool leaving;
     struct certs certs;
     bool tls, closing, ends;
     uint16_t port;

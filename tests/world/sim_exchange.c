@@ -148,7 +148,7 @@ void exchange_begin(struct exchange *exchange) {
     exchange->arrive_ns = net->now_ns + latency;
     if (exchange->fate == FATE_LATE)
         exchange->arrive_ns += up_to(net, host->faults.late_max_ns);
-    if (host->outage == SIM_REFUSES || exchange->fate == FATE_REFUSED) {
+    if (host->outage == SIM_REFUSES || host->outage == SIM_LEAVES || exchange->fate == FATE_REFUSED) {
         exchange->fate = FATE_REFUSED;
         exchange_fail(exchange, HTTP_REFUSED, "connection refused", net->now_ns + 2 * latency);
     } else if (host->outage == SIM_SILENT) {
@@ -245,7 +245,7 @@ static void serve(struct exchange *exchange, bool fault) {
     }
     if (!exchange->transport)
         exchange_drop(exchange);
-    else if (exchange->host->outage == SIM_UP)
+    else if (exchange->host->outage == SIM_UP || exchange->host->outage == SIM_LEAVES)
         send_answer(exchange);
     else
         time_out(exchange);
@@ -277,10 +277,10 @@ static void arrive(struct exchange *exchange) {
     if (host->outage != SIM_UP) {
         if (!exchange->transport)
             exchange_drop(exchange);
-        else if (host->outage == SIM_REFUSES)
-            exchange_fail(exchange, HTTP_REFUSED, "connection refused", net->now_ns);
-        else
+        else if (host->outage == SIM_SILENT)
             time_out(exchange);
+        else
+            exchange_fail(exchange, HTTP_REFUSED, "connection refused", net->now_ns);
         return;
     }
     net->counts.late_writes += !exchange->transport && is_write(exchange);

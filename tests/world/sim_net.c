@@ -94,7 +94,8 @@ void sim_cluster_down(struct sim_net *net, struct world_cluster *cluster, enum s
     host->outage = how;
     if (how == SIM_REFUSES)
         service_stop(&host->service);
-    for (struct exchange *exchange = net->all; how != SIM_UP && exchange; exchange = exchange->next) {
+    for (struct exchange *exchange = net->all; how != SIM_UP && how != SIM_LEAVES && exchange;
+         exchange = exchange->next) {
         if (exchange->host != host || exchange->stage == STAGE_SENT || exchange->stage == STAGE_FAILING ||
             (exchange->stage == STAGE_SERVED && how == SIM_SILENT))
             continue;

@@ -53,10 +53,11 @@ void sim_cluster_set_cost(struct sim_net *net, struct world_cluster *cluster, co
 // The most requests that ever waited for a place.
 size_t sim_cluster_queue(const struct sim_net *net, const struct world_cluster *cluster);
 
-// Outages. Requests in flight fail (REFUSES) or hang (SILENT).
+// Outages. Requests in flight fail (REFUSES), are answered (LEAVES) or hang (SILENT).
 enum sim_outage {
     SIM_UP,
     SIM_REFUSES, // connections are refused, as by a host whose process is down
+    SIM_LEAVES,  // connections are refused, and open streams go on, as of an API server that got SIGTERM
     SIM_SILENT   // packets are dropped: connecting times out, streams are silent
 };
 void sim_cluster_down(struct sim_net *net, struct world_cluster *cluster, enum sim_outage how);

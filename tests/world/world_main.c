@@ -4,6 +4,7 @@
 // input, one a line, each answered with one line that begins with "ok" or "error":
 //
 //   down NAME | up NAME            the server dies, and comes back on the same port
+//   leave NAME                     it refuses connections and keeps its watches, as after SIGTERM, until it is down
 //   fine|errors|busy|hang|garbage NAME   how it answers
 //   compact NAME | cut NAME        forgets its watch history; ends its watches
 //   count NAME GROUP PLURAL        "ok 12"; GROUP "core" for the core group
@@ -151,6 +152,8 @@ static void run_command(struct served *served, const char *word, const char *thi
     }
     if (strcmp(word, "down") == 0)
         front_down(served->front);
+    else if (strcmp(word, "leave") == 0)
+        front_leave(served->front);
     else if (strcmp(word, "up") == 0)
         error = front_up(served->front);
     else if (!set_fault(served, word) && !with_lock(served, word))

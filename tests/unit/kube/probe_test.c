@@ -395,6 +395,28 @@ static void bytes_of_open_watches_do_not_make_up_for_refused_probes(void **state
     end(&b);
 }
 
+// As an API server does that is stopped; its open watches go on.
+static void a_server_that_closes_an_idle_connection_is_asked_once_a_minute(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    pass(&b, 2 * CLOCK_SECOND);
+    assert_int_equal(b.fake.count, 1);
+    for (int second = 0; second < 60; second++) {
+        b.fake.base.closed(b.fake.base.closed_ctx);
+        probe_heard(b.probe);
+        tick(&b);
+        if (fake_last(&b.fake)->live)
+            answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+        pass(&b, CLOCK_SECOND);
+        assert_int_equal(b.fake.count, 2);
+    }
+    b.fake.base.closed(b.fake.base.closed_ctx);
+    tick(&b);
+    assert_int_equal(b.fake.count, 3);
+    end(&b);
+}
+
 static void time_in_which_we_did_not_run_is_no_silence(void **state) {
     (void)state;
     struct bench b;
@@ -492,6 +514,7 @@ int main(void) {
         cmocka_unit_test(a_refused_connection_is_tried_again_and_told_by_its_silence),
         cmocka_unit_test(a_server_that_begins_to_refuse_connections_is_suspect_at_once_then_lost_and_comes_back),
         cmocka_unit_test(bytes_of_open_watches_do_not_make_up_for_refused_probes),
+        cmocka_unit_test(a_server_that_closes_an_idle_connection_is_asked_once_a_minute),
         cmocka_unit_test(time_in_which_we_did_not_run_is_no_silence),
         cmocka_unit_test(without_memory_it_asks_later),
         cmocka_unit_test(a_refused_connection_is_tried_again_soon_three_times),

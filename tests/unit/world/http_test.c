@@ -176,6 +176,25 @@ static void a_server_can_go_down_and_come_back(void **state) {
     end_front(&served);
 }
 
+static void a_server_that_leaves_refuses_connections_and_keeps_its_watches(void **state) {
+    (void)state;
+    struct served served;
+    begin_front(&served, false);
+    struct stream stream = {.served = &served, .path = "/api/v1/namespaces?watch=true&timeoutSeconds=60"};
+    pthread_create(&stream.thread, NULL, run_stream, &stream);
+    while (front_connections(served.front).streams == 0)
+        continue;
+    front_leave(served.front);
+    assert_int_equal(fetch(&served, "GET", "/version", NULL, true), -CURLE_COULDNT_CONNECT);
+    assert_int_equal(front_connections(served.front).streams, 1);
+    front_down(served.front);
+    pthread_join(stream.thread, NULL);
+    buffer_free(&stream.out);
+    assert_null(front_up(served.front));
+    assert_int_equal(fetch(&served, "GET", "/version", NULL, true), 200);
+    end_front(&served);
+}
+
 static void a_server_can_answer_badly(void **state) {
     (void)state;
     static const struct {
@@ -269,6 +288,7 @@ int main(void) {
         cmocka_unit_test(a_watch_follows_a_job_to_its_end),
         cmocka_unit_test(a_watch_that_has_nothing_to_say_sends_its_headers),
         cmocka_unit_test(a_server_can_go_down_and_come_back),
+        cmocka_unit_test(a_server_that_leaves_refuses_connections_and_keeps_its_watches),
         cmocka_unit_test(a_server_can_answer_badly),
         cmocka_unit_test(a_server_that_hangs_answers_when_it_recovers),
         cmocka_unit_test(a_server_with_a_cost_serves_so_many_at_a_time),

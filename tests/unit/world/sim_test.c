@@ -363,6 +363,25 @@ static void a_write_that_is_being_served_when_its_client_gives_up_takes_effect(v
     end_client(&client);
 }
 
+static void a_server_that_leaves_refuses_connections_and_keeps_its_watches(void **state) {
+    (void)state;
+    struct client client;
+    begin_client(&client, &(struct sim_faults){0}, 3);
+    submit(&client, HTTP_GET, JOBS "?watch=true", NULL, true);
+    advance(&client, CLOCK_SECOND);
+    sim_cluster_down(client.net, client.fixture.cluster, SIM_LEAVES);
+    submit(&client, HTTP_GET, JOBS, NULL, false);
+    advance(&client, CLOCK_SECOND);
+    assert_int_equal(client.done, 1);
+    assert_int_equal(client.last.outcome, HTTP_REFUSED);
+    size_t before = client.bytes;
+    make_job(&client.fixture, "a", "", "");
+    advance(&client, CLOCK_SECOND);
+    assert_true(client.bytes > before);
+    assert_int_equal(client.done, 1);
+    end_client(&client);
+}
+
 static void a_server_that_dies_loses_what_it_has_not_served(void **state) {
     (void)state;
     struct client client;
@@ -397,6 +416,7 @@ int main(void) {
         cmocka_unit_test(a_late_write_happens_after_it_was_given_up),
         cmocka_unit_test(requests_wait_for_a_server_that_takes_its_time),
         cmocka_unit_test(a_write_that_is_being_served_when_its_client_gives_up_takes_effect),
+        cmocka_unit_test(a_server_that_leaves_refuses_connections_and_keeps_its_watches),
         cmocka_unit_test(a_server_that_dies_loses_what_it_has_not_served),
         cmocka_unit_test(cancelled_requests_call_nobody),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
