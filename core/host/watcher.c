@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/folder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #define SETTLE_NS (100 * CLOCK_MS) // without further changes
 #define SETTLE_MAX_NS CLOCK_SECOND // since the first change
 #define MISSING_NS (5 * CLOCK_SECOND)
+#define POLL_NS (2 * CLOCK_SECOND) // where inotify cannot be used
 #define PARTIAL_MAX ((size_t)1000) // files; with more, the rest counts as complete
 
 #define GONE (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
@@ -32,8 +34,11 @@ struct watched_folder {
     struct watched_folder *next;
     struct watcher_options options;
     char *directory;
-    int wd;            // -1: the directory does not exist
-    int64_t retry_ns;  // then: when to look for it
+    int wd;            // -1: the directory does not exist, or is polled
+    int64_t retry_ns;  // then: when to try again
+    bool polled;       // inotify could not be used
+    bool unsettled;    // its state had changed when it was last polled
+    uint64_t state;    // see folder_state
     int64_t since_ns;  // of the first change that is not reported yet; CLOCK_NEVER: none
     int64_t due_ns;    // when to report it
     bool missing_told; // in the log
@@ -43,7 +48,7 @@ struct watched_folder {
 
 struct watcher {
     struct watched_folder *first;
-    int inotify, wake;
+    int inotify, wake; // inotify -1: all instances are used up
     atomic_bool stop, call;
     bool started;
     pthread_t thread;
@@ -91,20 +96,49 @@ static void note_change(struct watched_folder *watched, int64_t now_ns) {
     watched->due_ns = clock_earlier(now_ns + SETTLE_NS, watched->since_ns + SETTLE_MAX_NS);
 }
 
+// What is still being written is not reported.
+static void poll_folder(struct watched_folder *watched, int64_t now_ns) {
+    uint64_t state = folder_state(watched->directory, watched->options.matters, watched->options.ctx);
+    bool changed = watched->polled && state != watched->state;
+    if (watched->unsettled && !changed)
+        note_change(watched, now_ns);
+    watched->polled = true;
+    watched->unsettled = changed;
+    watched->state = state;
+    watched->retry_ns = now_ns + POLL_NS;
+}
+
+static void report_unwatched(struct watched_folder *watched, int why, bool polled) {
+    if (!watched->missing_told && polled)
+        log_fields(LOG_WARN,
+                   "the files of a directory are read every few seconds: found no free inotify watch, expected one; "
+                   "raise the sysctl fs.inotify.max_user_watches",
+                   {"directory", watched->directory}, {"error", strerror(why)});
+    else if (!watched->missing_told)
+        log_fields(LOG_WARN, "directory cannot be watched; it is tried again", {"directory", watched->directory},
+                   {"error", strerror(why)});
+    watched->missing_told = true;
+}
+
 static void open_watch(struct watcher *watcher, struct watched_folder *watched, int64_t now_ns) {
+    if (watcher->inotify < 0) {
+        poll_folder(watched, now_ns);
+        return;
+    }
     uint32_t mask = COMPLETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD | IN_CREATE;
     if (watched->options.partial)
         mask |= IN_MODIFY;
     watched->wd = inotify_add_watch(watcher->inotify, watched->directory, mask);
     if (watched->wd >= 0) {
-        watched->missing_told = false;
+        watched->missing_told = watched->polled = watched->unsettled = false;
         return;
     }
-    if (!watched->missing_told)
-        log_fields(LOG_WARN, "directory cannot be watched; it is tried again", {"directory", watched->directory},
-                   {"error", strerror(errno)});
-    watched->missing_told = true;
-    watched->retry_ns = now_ns + MISSING_NS;
+    int why = errno;
+    report_unwatched(watched, why, why == ENOSPC);
+    if (why == ENOSPC)
+        poll_folder(watched, now_ns);
+    else
+        watched->retry_ns = now_ns + MISSING_NS;
 }
 
 // A regular file with one name has just been opened for writing; a symlink or another name of a file is complete.
@@ -192,8 +226,20 @@ static void close_watch(struct watcher *watcher, struct watched_folder *watched)
     watched->wd = -1;
 }
 
+// Without an instance, directories are polled.
+static void open_inotify(struct watcher *watcher) {
+    if (watcher->inotify < 0)
+        watcher->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (watcher->inotify < 0)
+        log_fields(LOG_WARN,
+                   "files are read every few seconds: found no free inotify instance, expected one; raise the sysctl "
+                   "fs.inotify.max_user_instances, then restart wharf or send it SIGHUP",
+                   {"error", strerror(errno)});
+}
+
 // The path may lead to another directory by now.
 static void call_all(struct watcher *watcher) {
+    open_inotify(watcher);
     for (struct watched_folder *w = watcher->first, *next; w; w = next) {
         next = w->next;
         w->since_ns = CLOCK_NEVER;
@@ -217,8 +263,8 @@ static void *watcher_main(void *arg) {
     struct watcher *watcher = arg;
     (void)pthread_setname_np(pthread_self(), "config");
     background_set(true);
-    struct pollfd wait[] = {{.fd = watcher->inotify, .events = POLLIN}, {.fd = watcher->wake, .events = POLLIN}};
     while (!atomic_load(&watcher->stop)) {
+        struct pollfd wait[] = {{.fd = watcher->inotify, .events = POLLIN}, {.fd = watcher->wake, .events = POLLIN}};
         (void)poll(wait, 2, wait_ms(watcher));
         eventfd_t count;
         if (wait[1].revents)
@@ -237,16 +283,16 @@ struct error *watcher_new(struct watcher **out) {
     struct watcher *watcher = calloc(1, sizeof *watcher);
     if (!watcher)
         return error_no_memory();
-    watcher->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    int why = errno;
+    watcher->inotify = -1;
     watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (watcher->inotify >= 0 && watcher->wake >= 0) {
-        *out = watcher;
-        return NULL;
+    if (watcher->wake < 0) {
+        int why = errno;
+        watcher_free(watcher);
+        return error_new(ERROR_IO, "cannot watch files: %s", strerror(why));
     }
-    why = watcher->inotify < 0 ? why : errno;
-    watcher_free(watcher);
-    return error_new(ERROR_IO, "cannot watch files (inotify): %s", strerror(why));
+    open_inotify(watcher);
+    *out = watcher;
+    return NULL;
 }
 
 struct error *watcher_start(struct watcher *watcher) {

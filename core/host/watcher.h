@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that waits for changes in directories (inotify) and reports them once they have settled: files that are
 // closed or renamed, symlinks that are replaced as the mounts of ConfigMaps and Secrets do. It sleeps while nothing
-// happens; as long as a directory does not exist, it looks for it every few seconds.
+// happens; as long as a directory does not exist, it looks for it every few seconds. Where all instances or watches of
+// inotify are used up, it reads the directories every few seconds, and a change is reported once they stay the same.
 #ifndef WHARF_HOST_WATCHER_H
 #define WHARF_HOST_WATCHER_H
 

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +13,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -165,6 +168,60 @@ static void other_files_and_idle_time_cost_nothing(void **state) {
     end(&stage);
 }
 
+// As where all instances of inotify are used up, or all of its watches.
+static bool no_instances, no_watches;
+
+int inotify_init1(int flags) {
+    if (!no_instances)
+        return (int)syscall(SYS_inotify_init1, flags);
+    errno = EMFILE;
+    return -1;
+}
+
+int inotify_add_watch(int fd, const char *path, uint32_t mask) {
+    if (fd >= 0 && !no_watches)
+        return (int)syscall(SYS_inotify_add_watch, fd, path, mask);
+    errno = fd < 0 ? EBADF : ENOSPC;
+    return -1;
+}
+
+static void without_inotify_files_are_read_every_few_seconds(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct stage stage;
+        no_instances = i == 0;
+        no_watches = i == 1;
+        begin(&stage, true);
+        write_file(&stage, "w.yaml", "a");
+        until(&stage, 2);
+        write_file(&stage, "old", "does not matter");
+        AUTO_TEXT link = text_format("%s/..data", stage.directory);
+        assert_int_equal(symlink("old", link), 0);
+        until(&stage, 3);
+        write_file(&stage, "old", "behind a symlink that does");
+        until(&stage, 4);
+        write_file(&stage, "v.yaml", "a");
+        rename_file(&stage, "v.yaml", "w.yaml");
+        until(&stage, 5);
+        assert_int_equal(atomic_load(&stage.forced), 0);
+        no_instances = no_watches = false; // some are free again
+        watcher_call(stage.watcher);
+        until(&stage, 6);
+        assert_int_equal(atomic_load(&stage.forced), 1);
+        // A file that is being written is known again.
+        AUTO_TEXT path = text_format("%s/w.yaml", stage.directory);
+        int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, "half", 4), 4);
+        write_file(&stage, "v.yaml", "b");
+        until(&stage, 7);
+        assert_true(atomic_load(&stage.partial));
+        close(fd);
+        until(&stage, 8);
+        end(&stage);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_renamed_and_removed_is_reported),
@@ -172,6 +229,7 @@ int main(void) {
         cmocka_unit_test(a_file_that_is_being_written_is_known_until_it_is_closed),
         cmocka_unit_test(a_directory_that_comes_later_and_again_is_found),
         cmocka_unit_test(other_files_and_idle_time_cost_nothing),
+        cmocka_unit_test(without_inotify_files_are_read_every_few_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
