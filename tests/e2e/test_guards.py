@@ -99,6 +99,31 @@ def _wait_for_event(env, name, pattern, since, limit):
     return took
 
 
+@may_be_refused(("w2", "*", _STARTING))
+def a_worker_whose_api_server_is_stopped_is_told_while_its_watches_are_open(env):
+    env.use_all(workerLostTimeout="10m")
+    second = env.workers[1]   # reached without a relay
+    names = [f"stopped-{number}" for number in range(4)]
+    there = sorted(set(names) - set(env.run_held(names)))
+    assert there, f"none was placed in {second.name}"
+    began = time.monotonic()
+    second.api.child.terminate()
+    # At once by a refused request or an idle connection that is closed, else by the probe after ten seconds of silence.
+    took = _wait_for_event(env, there[0], "accepts no connection since .*; its open watches continue", began, 12)
+    assert second.api.running(), "the API server has ended: it kept no watch open"
+    print(f"        a worker whose API server was stopped was told after {took:.2f} s")
+    for name in there:
+        env.until_event(name, "WorkerLost")
+        assert env.job(name)["metadata"]["annotations"]["wharf.dev/attempt"] == "1", brief(env.job(name))
+    second.lose()
+    second.bring_back()
+    _until_used_again(env, second)
+    env.release()
+    for name in names:
+        env.until_finished(name)
+        assert sum(env.pods_created(name).values()) == 1, env.pods_created(name)
+
+
 @may_be_refused(("w1", "*", _STARTING))
 def a_worker_that_refuses_connections_is_told_at_once_and_used_again_at_once(env):
     env.use_all(onWorkerLost="wait", workerLostTimeout="2s")
@@ -157,7 +182,7 @@ def _until_used_again(env, worker):
 
 
 def _losses_told(env, names):
-    return [text for name in names for text in env.events(name) if "unreachable" in text]
+    return [text for name in names for text in env.events(name) if "WorkerLost" in text]
 
 
 def a_silent_network_is_told_within_45_seconds(env):
