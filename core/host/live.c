@@ -25,7 +25,7 @@ void source_notes_free(struct source_note *notes, size_t count) {
 }
 
 bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
-    struct source_note copy = {.token_expires_wall_ns = note->token_expires_wall_ns};
+    struct source_note copy = {.token_life = note->token_life};
     struct source_note *slot = NULL;
     if (copy_text(note->origin_text, &copy.origin_text) && copy_text(note->name, &copy.name) &&
         copy_text(note->problem, &copy.problem))

@@ -4,6 +4,7 @@
 #define WHARF_HOST_LIVE_H
 
 #include "core/base/error.h"
+#include "core/host/token_life.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@ struct source_note {
     char *origin_text;             // "Secret wharf-system/w1"
     char *name;                    // of the worker; NULL: not known
     char *problem;                 // why it, or its newest version, is not used; NULL: it is good
-    int64_t token_expires_wall_ns; // 0: not known
+    struct token_life token_life;  // 0: not known
 };
 void source_notes_free(struct source_note *notes, size_t count);
 bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);

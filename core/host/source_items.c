@@ -114,7 +114,7 @@ static bool add(const struct source_item *item, struct worker_spec *specs, size_
     struct source_note note = {.origin_text = item->origin_text,
                                .name = item->spec.name,
                                .problem = item->problem,
-                               .token_expires_wall_ns = item->token_expires_wall_ns};
+                               .token_life = item->token_life};
     if (!source_notes_add(notes, n_notes, &note))
         return false;
     if (!item->spec.name)

@@ -11,7 +11,7 @@ struct source_item {
     char *origin_text;       // "Secret wharf-system/w1"
     struct worker_spec spec; // the good version; name NULL: there has been none
     char *problem;           // of the newest version; NULL: it is the good one
-    int64_t token_expires_wall_ns;
+    struct token_life token_life; // 0: not known
     bool seen; // in the list that is being read
     bool held; // stays although it is not in the list
 };

@@ -133,7 +133,7 @@ static struct error *check_worker(struct objects_channel *c, struct source_item 
     bool usable = false;
     struct error *error = worker_spec_check(spec, c->all->wanted->policy, clock_now().wall_ns, &life, &usable);
     if (c->items.source == SOURCE_SECRET && usable) {
-        item->token_expires_wall_ns = life.expires_wall_ns;
+        item->token_life = life;
         struct error *wrong = renewals_see(c->all->renewals, key, value, spec, &life, c->all->wanted->policy);
         if (!error)
             return wrong;

@@ -273,6 +273,7 @@ static void a_token_that_cannot_be_renewed_is_told_and_stays_in_use(void **state
     UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
     assert_true(wharf_metric(scene, "wharf_worker_token_expiry_timestamp_seconds{cluster=\"w1\"}") == 1000003600.0);
     assert_true(wharf_metric(scene, "wharf_worker_token_expiry_timestamp_seconds{cluster=\"w2\"}") == 9000000000.0);
+    assert_true(wharf_metric(scene, "wharf_worker_token_lifetime_seconds{cluster=\"w1\"}") == 3600.0);
     stage_submit_many(scene, "job", 4);
     UNTIL(scene, 20, stage_complete(scene, "job") == 4);
     stage_close(scene);

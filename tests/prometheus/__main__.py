@@ -37,7 +37,7 @@ TOOLS = shutil.which("prometheus") and shutil.which("promtool")
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 RATE_INTERVAL = "20s"  # what Grafana makes of $__rate_interval
 # Of these a healthy host has no series: they come with sources of workers.
-ABSENT = {"wharf_worker_token_expiry_timestamp_seconds"}
+ABSENT = {"wharf_worker_token_expiry_timestamp_seconds", "wharf_worker_token_lifetime_seconds"}
 
 
 def promtool(*arguments, stdin=None, cwd=None):
