@@ -89,12 +89,12 @@ static struct error *ask_clusters(struct check *check) {
 
 // A missing file is created at the first start.
 static void check_seal(struct check *check) {
-    struct seal_keys *keys = NULL;
+    struct sealing sealing = {0};
     struct error *error = NULL;
     if (check->config->seal.file)
-        error = error_wrap(seal_file_load(check->config->seal.file, false, &keys), "%s:%zu: seal.file",
+        error = error_wrap(seal_file_load(check->config->seal.file, false, &sealing), "%s:%zu: seal.file",
                            check->config->path, check->config->seal.line);
-    seal_keys_free(keys);
+    seal_keys_free(sealing.keys);
     if (error && error->code == ERROR_NOT_FOUND)
         error_free(error);
     else

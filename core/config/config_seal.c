@@ -57,7 +57,8 @@ void config_read_seal(struct config_reader *reader, const struct config_place *p
          "One key per line; the first signs, all are accepted. A missing file is created."},
         {"secret", read_secret, 0, false, "A Secret of the management cluster; a missing one is created."},
         {"adoptUnsealed", config_read_bool, offsetof(struct config_seal, adopt_unsealed), false,
-         "Default false. For the first start with a key: mirrors without a seal in the first lists are sealed."},
+         "Default false. Mirrors without a seal in the first lists are sealed. For the first start with a key that the "
+         "host did not create; after creating one it does so for an hour."},
     };
     struct config_seal *seal = target;
     if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal))

@@ -262,7 +262,8 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
     report_event(engine, entry, true, "NotSealed", "CreateMirror",
                  "cluster %s has an object with the marks of its mirror but no valid seal: no mirror is created until "
-                 "that object is deleted or sealed",
+                 "that object is deleted or sealed (without a seal it may be from before there was a key: a start with "
+                 "seal.adoptUnsealed: true seals it)",
                  engine->names[mirror->facts.cluster]);
 }
 

@@ -59,7 +59,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->kinds = options->kinds;
     engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
-    engine->adopt_unsealed = options->adopt_unsealed;
+    engine->adopt_until_ns = options->adopt_until_ns;
     engine->mirror_finalizer = options->mirror_finalizer;
     engine->log_decisions = options->log_decisions;
     engine->create_namespaces = options->create_namespaces;

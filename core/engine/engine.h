@@ -30,12 +30,12 @@ struct engine_options {
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     const char *namespaces;                                            // see namespaces.h; NULL: all. Copied
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
-    bool adopt_unsealed;           // objects with the host's marks but no seal in the first list are adopted and sealed
-    bool log_decisions;            // logs each decision, LOG_DEBUG
-    unsigned window_max;           // most requests in flight to each cluster; 0: as window.h finds it
-    double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
-    int64_t (*ticks)(void);        // a clock for what adapters take, for metrics; NULL: it is not measured
-    uint32_t shards;               // into which the workloads are divided, see shard.h; 0: all are this host's
+    int64_t adopt_until_ns;        // objects with the marks and no seal, in first lists before that, are adopted
+    bool log_decisions;  // logs each decision, LOG_DEBUG
+    unsigned window_max; // most requests in flight to each cluster; 0: as window.h finds it
+    double qps, burst;   // most requests to each cluster a second, and at once; qps <= 0: no limit
+    int64_t (*ticks)(void); // a clock for what adapters take, for metrics; NULL: it is not measured
+    uint32_t shards;        // into which the workloads are divided, see shard.h; 0: all are this host's
     struct fence_options fencing;
     uint64_t seed;
 };

@@ -93,7 +93,8 @@ struct engine {
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
-    bool adopt_unsealed, mirror_finalizer, log_decisions;
+    int64_t adopt_until_ns; // see engine_options
+    bool mirror_finalizer, log_decisions;
     struct unsealed_log *unsealed; // of clusters
     bool kueue_carried;            // Kueue's labels are carried to mirrors
     int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then

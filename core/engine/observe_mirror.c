@@ -45,7 +45,7 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
     case SEAL_OLD_KEY:
         return OWNERSHIP_SEAL;
     case SEAL_MISSING: // may have been created without a key
-        if (!known && engine->adopt_unsealed && !cluster_watch(engine, cluster, kind)->listed)
+        if (!known && engine->now.mono_ns < engine->adopt_until_ns && !cluster_watch(engine, cluster, kind)->listed)
             return OWNERSHIP_MARKS;
         return otherwise;
     default:
@@ -169,6 +169,14 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     queue_entry(engine, entry);
 }
 
+// The key may be newer than the mirror.
+static const char *advice_of(const struct json *object) {
+    return object_annotation(object, MARK_SEAL)
+               ? "no valid seal: it is not changed; delete it there if it is forged"
+               : "no seal: if this host created it before there was a key, start once with seal.adoptUnsealed: true; "
+                 "delete it there if it is forged";
+}
+
 // It has the host's marks but no valid seal.
 static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
                             const struct json *object) {
@@ -178,17 +186,14 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
         text_equal(object_label(object, MARK_UID), entry->uid)) {
         entry->unsealed_reported = true;
         report_event(engine, entry, true, "NameConflict", "Observe",
-                     "cluster %s has a foreign object of this name with the marks of its mirror but no valid seal: it "
-                     "is not changed; delete it there if it is forged",
-                     engine->names[cluster]);
+                     "cluster %s has a foreign object of this name with the marks of its mirror and %s",
+                     engine->names[cluster], advice_of(object));
     }
     if (engine->now.mono_ns < log->next_ns)
         return;
     log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, UNSEALED_REPORTED);
-    report_log(
-        engine, LOG_WARN, cluster, kind,
-        "%s/%s (uid %s) has the marks of a mirror but no valid seal and is not changed; delete it if it is forged",
-        object_namespace(object), object_name(object), object_uid(object));
+    report_log(engine, LOG_WARN, cluster, kind, "%s/%s (uid %s) has the marks of a mirror and %s",
+               object_namespace(object), object_name(object), object_uid(object), advice_of(object));
 }
 
 void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {

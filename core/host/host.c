@@ -138,7 +138,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     const char *origin = startup_origin(host->startup);
     struct engine_options options = {.origin = origin,
                                      .seals = startup_seals(host->startup),
-                                     .adopt_unsealed = config->seal.adopt_unsealed,
+                                     .adopt_until_ns = startup_adopt_until_ns(host->startup),
                                      .log_decisions = log_enabled(LOG_DEBUG),
                                      .kinds = host->wire_settings.link.kinds,
                                      .n_kinds = host->wire_settings.link.n_kinds,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -78,13 +79,25 @@ static bool make_key(char out[RANDOM_BASE64]) {
     return true;
 }
 
-static struct error *parse_lines(const char *path, char *text, struct key_list *list) {
+static void say_adopt_until(char out[CLOCK_RFC3339_MAX]) {
+    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, out);
+}
+
+static int64_t read_adopt_until(const char *text) {
+    int64_t until_wall_ns;
+    return text && clock_parse_rfc3339(text, &until_wall_ns) ? until_wall_ns : 0;
+}
+
+static struct error *parse_lines(const char *path, char *text, struct key_list *list, int64_t *adopt_until_wall_ns) {
+    static const char until[] = "# " SEAL_ADOPT_UNTIL ": ";
     char *rest = NULL;
     size_t number = 1;
     for (char *line = text; line; line = rest, number++) {
         rest = strchr(line, '\n');
         if (rest)
             *rest++ = '\0';
+        if (text_has_prefix(line, until))
+            *adopt_until_wall_ns = read_adopt_until(line + sizeof until - 1);
         if (line[strspn(line, " \t\r")] == '\0' || *line == '#')
             continue;
         struct error *error = add_key(list, line);
@@ -124,19 +137,20 @@ static struct error *read_all(const char *path, int fd, struct buffer *out) {
 }
 
 static struct error *make_file(const char *path) {
-    char key[RANDOM_BASE64 + 1];
+    char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX], text[256];
     if (!make_key(key))
         return error_new(ERROR_IO, "%s: no random numbers: %s", path, strerror(errno));
+    say_adopt_until(until);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return NULL; // another process created it first
     if (fd < 0)
         return error_new(ERROR_IO, "%s: the file does not exist and cannot be created: %s", path, strerror(errno));
-    size_t len = strlen(key);
-    key[len++] = '\n';
-    bool ok = write(fd, key, len) == (ssize_t)len && fsync(fd) == 0;
+    int len = snprintf(text, sizeof text, "# " SEAL_ADOPT_UNTIL ": %s\n%s\n", until, key);
+    bool ok = write(fd, text, (size_t)len) == len && fsync(fd) == 0;
     int why = errno;
     OPENSSL_cleanse(key, sizeof key);
+    OPENSSL_cleanse(text, sizeof text);
     close(fd);
     if (ok)
         return NULL;
@@ -157,8 +171,8 @@ static struct error *open_file(const char *path, bool make, int *fd) {
     return error_new(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO, "%s: %s", path, strerror(errno));
 }
 
-struct error *seal_file_load(const char *path, bool make, struct seal_keys **out) {
-    *out = NULL;
+struct error *seal_file_load(const char *path, bool make, struct sealing *out) {
+    *out = (struct sealing){0};
     int fd;
     struct error *error = open_file(path, make, &fd);
     if (error)
@@ -171,8 +185,8 @@ struct error *seal_file_load(const char *path, bool make, struct seal_keys **out
         error = read_all(path, fd, &text);
     close(fd);
     if (!error)
-        error = parse_lines(path, text.data ? text.data : (char[]){""}, &list);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, out);
+        error = parse_lines(path, text.data ? text.data : (char[]){""}, &list, &out->adopt_until_wall_ns);
+    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 static struct error *add_entry(struct key_list *list, const struct json *entry) {
@@ -181,8 +195,10 @@ static struct error *add_entry(struct key_list *list, const struct json *entry) 
     return error_wrap(error, "entry \"%.64s\"", json_key(entry));
 }
 
-struct error *seal_secret_load(const struct json *secret, const char *signing, struct seal_keys **out) {
-    *out = NULL;
+struct error *seal_secret_load(const struct json *secret, const char *signing, struct sealing *out) {
+    const struct json *annotations = json_path(secret, "metadata", "annotations", NULL);
+    *out =
+        (struct sealing){.adopt_until_wall_ns = read_adopt_until(json_string(json_get(annotations, SEAL_ADOPT_UNTIL)))};
     __attribute__((cleanup(wipe_list))) struct key_list list = {.n = 0};
     const struct json *data = json_get(secret, "data"), *first = json_get(data, signing);
     if (!first)
@@ -191,17 +207,19 @@ struct error *seal_secret_load(const struct json *secret, const char *signing, s
     for (const struct json *m = json_first(data); m && !error; m = json_next(m))
         if (m != first)
             error = add_entry(&list, m);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, out);
+    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 char *seal_secret_make(const char *namespace_, const char *name, const char *signing) {
-    char key[RANDOM_BASE64];
+    char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX];
     if (!make_key(key))
         return NULL;
+    say_adopt_until(until);
     char *text =
-        text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\"},"
+        text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\","
+                    "\"annotations\":{\"" SEAL_ADOPT_UNTIL "\":\"%s\"}},"
                     "\"type\":\"Opaque\",\"data\":{\"%s\":\"%s\"}}",
-                    namespace_, name, signing, key);
+                    namespace_, name, until, signing, key);
     OPENSSL_cleanse(key, sizeof key);
     return text;
 }

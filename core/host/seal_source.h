@@ -4,6 +4,7 @@
 #ifndef WHARF_HOST_SEAL_SOURCE_H
 #define WHARF_HOST_SEAL_SOURCE_H
 
+#include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/engine/seal.h"
 
@@ -18,6 +19,15 @@ enum seal_source {
     SEAL_FROM_SECRET,        // named in the configuration: required
     SEAL_FROM_DEFAULT_SECRET // of a host in a pod: without permission to read it, mirrors are not sealed
 };
+// A source that a host has made, since there was none, says until when mirrors without a seal may be from before that.
+#define SEAL_ADOPT_NS (60 * CLOCK_MINUTE)
+#define SEAL_ADOPT_UNTIL "wharf.dev/adopt-unsealed-until" // an annotation of the Secret, or a comment of the file
+
+struct sealing {
+    struct seal_keys *keys;
+    int64_t adopt_until_wall_ns; // 0: not said
+};
+
 enum seal_source seal_source_of(const struct config *config);
 
 // The Secret's name and namespace; `own_namespace`: of the host's pod, or NULL.
@@ -26,10 +36,10 @@ const char *seal_secret_name(const struct config *config);
 
 // Reads the file; `make`: creates it if it is missing (otherwise ERROR_NOT_FOUND). ERROR_REFUSED: wrong owner (expected
 // root or this process's user), readable by others than owner and group, or writable by others than the owner.
-struct error *seal_file_load(const char *path, bool make, struct seal_keys **out);
+struct error *seal_file_load(const char *path, bool make, struct sealing *out);
 
 // The keys of a Secret; the entry `signing` is the signing key.
-struct error *seal_secret_load(const struct json *secret, const char *signing, struct seal_keys **out);
+struct error *seal_secret_load(const struct json *secret, const char *signing, struct sealing *out);
 // A Secret with one random key, as JSON; NULL when out of memory or random numbers.
 char *seal_secret_make(const char *namespace_, const char *name, const char *signing);
 

@@ -31,7 +31,7 @@ void startup_free(struct startup *startup) {
     if (!startup)
         return;
     pthread_mutex_destroy(&startup->mutex);
-    seal_keys_free(startup->seals);
+    seal_keys_free(startup->sealing.keys);
     free(startup->origin_name);
     free(startup->origin.cause);
     free(startup->seal.cause);
@@ -155,5 +155,13 @@ const char *startup_origin(const struct startup *startup) {
 }
 
 const struct seal_keys *startup_seals(const struct startup *startup) {
-    return startup->seals;
+    return startup->sealing.keys;
+}
+
+int64_t startup_adopt_until_ns(const struct startup *startup) {
+    if (startup->config->seal.adopt_unsealed)
+        return CLOCK_NEVER;
+    struct moment now = clock_now();
+    int64_t left_ns = startup->sealing.adopt_until_wall_ns - now.wall_ns;
+    return left_ns > 0 ? now.mono_ns + left_ns : 0;
 }

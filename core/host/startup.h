@@ -27,5 +27,7 @@ char *startup_problem(struct startup *startup);
 // Valid from when startup is over until startup_free.
 const char *startup_origin(const struct startup *startup);
 const struct seal_keys *startup_seals(const struct startup *startup); // NULL: mirrors are not sealed
+// Until when mirrors without a seal may be adopted, see seal_source.h; 0: not, CLOCK_NEVER: always.
+int64_t startup_adopt_until_ns(const struct startup *startup);
 
 #endif

@@ -4,6 +4,7 @@
 #define WHARF_HOST_STARTUP_INTERNAL_H
 
 #include "core/base/log.h"
+#include "core/host/seal_source.h"
 #include "core/host/startup.h"
 
 #include <pthread.h>
@@ -28,7 +29,7 @@ struct startup {
     struct client *client;
     struct question origin, seal;
     char *origin_name;
-    struct seal_keys *seals;
+    struct sealing sealing;
     atomic_bool done; // the fields above are then read-only
     pthread_mutex_t mutex;
     char *problem; // under `mutex`

@@ -16,8 +16,18 @@ static const char *secret_namespace(const struct startup *startup) {
     return seal_secret_namespace(startup->config, startup->connection->endpoint->namespace_);
 }
 
-static void settle(struct startup *startup, struct seal_keys *keys) {
-    startup->seals = keys;
+static void report_adoption(const struct startup *startup) {
+    char until[CLOCK_RFC3339_MAX];
+    clock_rfc3339(startup->sealing.adopt_until_wall_ns, until);
+    if (startup->sealing.adopt_until_wall_ns > clock_now().wall_ns && !startup->config->seal.adopt_unsealed)
+        log_fields(LOG_INFO,
+                   "mirrors without a seal, from before there was a key, are adopted; after that time a start with "
+                   "seal.adoptUnsealed: true does it",
+                   {"until", until});
+}
+
+static void settle(struct startup *startup) {
+    report_adoption(startup);
     startup_settle(startup, &startup->seal);
 }
 
@@ -35,14 +45,13 @@ static void report(struct startup *startup, enum log_level level, const char *me
 }
 
 static void use(struct startup *startup, const struct json *secret) {
-    struct seal_keys *keys = NULL;
-    struct error *error = seal_secret_load(secret, secret_key(startup), &keys);
+    struct error *error = seal_secret_load(secret, secret_key(startup), &startup->sealing);
     if (error)
         retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
               "the Secret with the seal keys cannot be used, and the host does not start without it",
               error_text(error));
     else
-        settle(startup, keys);
+        settle(startup);
     error_free(error);
 }
 
@@ -53,7 +62,7 @@ static void denied(struct startup *startup, const struct response *response) {
                "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
                "rbac-management.yaml (docs/security.md explains seals)",
                response->message);
-        settle(startup, NULL);
+        settle(startup);
         return;
     }
     retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
@@ -126,13 +135,16 @@ struct error *startup_seal_ask(struct startup *startup) {
 }
 
 struct error *startup_seal_begin(struct startup *startup) {
+    struct error *error = NULL;
     switch (seal_source_of(startup->config)) {
     case SEAL_FROM_SECRET:
     case SEAL_FROM_DEFAULT_SECRET:
         return NULL;
     case SEAL_FROM_FILE:
         startup->seal.settled = true;
-        return error_wrap(seal_file_load(startup->config->seal.file, true, &startup->seals), "seal.file");
+        error = seal_file_load(startup->config->seal.file, true, &startup->sealing);
+        report_adoption(startup);
+        return error_wrap(error, "seal.file");
     case SEAL_FROM_NOTHING:
         break;
     }

@@ -33,6 +33,11 @@ static bool has_secret(struct scene *scene) {
     return has;
 }
 
+static bool is_sealed(struct scene *scene, const char *name) {
+    AUTO_JSON mirror = scene_job(scene, 1, name);
+    return *seal_of(mirror);
+}
+
 static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
     struct scene *scene = *state = stage_open(2, true, FROM_SECRET);
     serve_secrets(scene);
@@ -102,6 +107,37 @@ static void a_key_file_is_created_and_must_be_private(void **state) {
     assert_true(wharf_logged(scene, "found mode 0644") > 0);
 }
 
+// What ran before there was a key, and an object that somebody else put beside it.
+static void a_first_key_does_not_stop_what_runs(void **state) {
+    static const char *const sources[] = {FROM_SECRET, "seal: {file: seal.keys}\n"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct scene *scene = *state = stage_run(1, true, "");
+        serve_secrets(scene);
+        stage_submit_held(scene, "early");
+        UNTIL(scene, 10, stage_mirrors(scene) == 1);
+        assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
+        AUTO_JSON unsealed = scene_job(scene, 1, "early");
+        assert_string_equal(seal_of(unsealed), "");
+        assert_null(scene_configure(scene, "", sources[i]));
+        assert_null(wharf_start(scene));
+        UNTIL(scene, 10, wharf_is_ready(scene));
+        UNTIL(scene, 10, is_sealed(scene, "early"));
+        assert_int_equal(wharf_logged(scene, "mirrors without a seal, from before there was a key, are adopted"), 1);
+        // The other replica, or the same one again, before it has seen all workers.
+        assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
+        assert_int_equal(
+            scene_patch(scene, 1, "jobs", "early", "{\"metadata\":{\"annotations\":{\"wharf.dev/seal\":null}}}"), 200);
+        assert_null(wharf_start(scene));
+        UNTIL(scene, 10, wharf_is_ready(scene));
+        UNTIL(scene, 10, is_sealed(scene, "early"));
+        stage_let_end(scene);
+        UNTIL(scene, 10, stage_is_complete(scene, "early"));
+        assert_int_equal(stage_creates(scene, 1, 2), 1);
+        scene_close(scene);
+        *state = NULL;
+    }
+}
+
 static void without_a_key_it_is_said_that_nothing_is_sealed(void **state) {
     struct scene *scene = *state = stage_run(1, true, "");
     assert_int_equal(wharf_logged(scene, "mirrors are not sealed"), 1);
@@ -112,7 +148,8 @@ static void without_a_key_it_is_said_that_nothing_is_sealed(void **state) {
 }
 
 static int end(void **state) {
-    scene_close(*state);
+    if (*state)
+        scene_close(*state);
     return 0;
 }
 
@@ -121,6 +158,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_secret_is_made_once_and_seals_what_is_made, end),
         cmocka_unit_test_teardown(without_the_right_to_the_secret_nothing_begins, end),
         cmocka_unit_test_teardown(a_key_file_is_created_and_must_be_private, end),
+        cmocka_unit_test_teardown(a_first_key_does_not_stop_what_runs, end),
         cmocka_unit_test_teardown(without_a_key_it_is_said_that_nothing_is_sealed, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -357,7 +357,7 @@ bool instance_start(struct trial *trial) {
                                      .max_workloads = intake_max(trial),
                                      .fencing = {trial->plan.guards, true, guards_after_ns(trial)},
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
-                                     .adopt_unsealed = trial->plan.upgrade,
+                                     .adopt_until_ns = trial->plan.upgrade ? CLOCK_NEVER : 0,
                                      .placement = places_options(trial),
                                      .window_max = trial->plan.window_max,
                                      .qps = trial->plan.qps,

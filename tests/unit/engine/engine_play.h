@@ -256,7 +256,7 @@ static inline void play_lose(struct play *play, size_t cluster) {
 }
 
 // Starts a new process of the host, without the state of the one before it.
-static inline void play_start(struct play *play, const struct seal_keys *seals, bool adopt_unsealed) {
+static inline void play_start(struct play *play, const struct seal_keys *seals, int64_t adopt_until_ns) {
     static const char *const workers[] = {"w1", "w2"};
     engine_free(play->engine);
     for (size_t i = 0; i < play->n_news; i++)
@@ -273,7 +273,7 @@ static inline void play_start(struct play *play, const struct seal_keys *seals, 
                                             .mass_deletion_percent = 100,
                                             .orphan_grace_ns = 60 * CLOCK_MINUTE,
                                             .seals = seals,
-                                            .adopt_unsealed = adopt_unsealed,
+                                            .adopt_until_ns = adopt_until_ns,
                                             .seed = 1};
     assert_null(engine_new(&play->options, play->now, &play->engine));
     for (size_t c = PLAY_CLUSTERS; c-- > 0;)

@@ -303,7 +303,7 @@ static void a_possible_mirror_is_read_before_another_one_is_created(void **state
 static void unsealed_mirrors_are_sealed_on_first_sight_with_adopt_unsealed(void **state) {
     (void)state;
     begin(NULL);
-    play_start(play, key, true);
+    play_start(play, key, CLOCK_NEVER);
     assert_string_not_equal(seal_of(W1, NAME), "");
     assert_int_equal(play->creates[W1] + play->creates[W2], 1);
     play_put(play, W2, forged("7", NAME)); // copied with a seal of another worker
@@ -315,12 +315,28 @@ static void an_unsealed_mirror_is_adopted_on_first_sight_only(void **state) {
     (void)state;
     begin(NULL);
     struct json *copy = forged("1", "b");
-    play_start(play, key, true);
+    play_start(play, key, CLOCK_NEVER);
     play_put(play, W1, copy); // after the first list
     play_settle(play);
     play_pass(play, CLOCK_MINUTE);
     assert_non_null(play_object(play, W1, "b"));
     assert_int_equal(play->deletes[W1], 0);
+}
+
+static void an_unsealed_mirror_is_not_adopted_after_the_time_for_that(void **state) {
+    (void)state;
+    begin(NULL);
+    play_start(play, key, play->now.mono_ns);
+    play_pass(play, CLOCK_MINUTE);
+    assert_string_equal(seal_of(W1, NAME), "");
+    assert_int_equal(play_told(play,
+                               "NotSealed: cluster w1 has an object with the marks of its mirror but no valid seal: "
+                               "no mirror is created until that object is deleted or sealed (without a seal it may be "
+                               "from before there was a key: a start with seal.adoptUnsealed: true seals it)"),
+                     1);
+    play_start(play, key, play->now.mono_ns + CLOCK_SECOND);
+    assert_string_not_equal(seal_of(W1, NAME), "");
+    assert_int_equal(play->creates[W1] + play->creates[W2], 1);
 }
 
 static void annotations_of_an_author_do_not_move_a_running_mirror(void **state) {
@@ -505,6 +521,7 @@ int main(void) {
         TEST(a_possible_mirror_is_read_before_another_one_is_created),
         TEST(unsealed_mirrors_are_sealed_on_first_sight_with_adopt_unsealed),
         TEST(an_unsealed_mirror_is_adopted_on_first_sight_only),
+        TEST(an_unsealed_mirror_is_not_adopted_after_the_time_for_that),
         TEST(annotations_of_an_author_do_not_move_a_running_mirror),
         TEST(repeatedly_changed_annotations_are_restored_with_growing_delays),
         TEST(a_changed_label_of_the_cluster_is_restored),

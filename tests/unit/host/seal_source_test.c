@@ -36,18 +36,18 @@ static int remove_file(void **state) {
 }
 
 static struct seal_keys *load(void) {
-    struct seal_keys *keys = NULL;
-    struct error *error = seal_file_load(file, true, &keys);
+    struct sealing found;
+    struct error *error = seal_file_load(file, true, &found);
     if (error)
         fail_msg("%s", error_text(error));
-    return keys;
+    return found.keys;
 }
 
 static void assert_refused(const char *says) {
-    struct seal_keys *keys = NULL;
-    struct error *error = seal_file_load(file, true, &keys);
+    struct sealing found;
+    struct error *error = seal_file_load(file, true, &found);
     assert_non_null(error);
-    assert_null(keys);
+    assert_null(found.keys);
     if (!strstr(error_text(error), says) || !strstr(error_text(error), file))
         fail_msg("\"%s\" does not say \"%s\" and the file", error_text(error), says);
     error_free(error);
@@ -71,8 +71,8 @@ static void the_first_key_of_a_file_signs_and_all_of_them_verify(void **state) {
 static void a_file_that_is_not_there_is_made_for_its_owner_alone(void **state) {
     (void)state;
     char first[SEAL_TEXT_MAX], second[SEAL_TEXT_MAX];
-    struct seal_keys *keys = NULL;
-    struct error *error = seal_file_load(file, false, &keys);
+    struct sealing found;
+    struct error *error = seal_file_load(file, false, &found);
     assert_non_null(error);
     assert_int_equal(error->code, ERROR_NOT_FOUND);
     error_free(error);
@@ -121,12 +121,12 @@ static void what_is_no_key_is_told_with_its_line(void **state) {
 
 static void a_file_that_cannot_be_made_is_told(void **state) {
     (void)state;
-    struct seal_keys *keys = NULL;
-    struct error *error = seal_file_load("/proc/none/seal.key", true, &keys);
+    struct sealing found;
+    struct error *error = seal_file_load("/proc/none/seal.key", true, &found);
     assert_non_null(error);
     assert_non_null(strstr(error_text(error), "/proc/none/seal.key"));
     error_free(error);
-    error = seal_file_load(folder, true, &keys);
+    error = seal_file_load(folder, true, &found);
     assert_non_null(error);
     assert_non_null(strstr(error_text(error), "no regular file"));
     error_free(error);
@@ -142,14 +142,14 @@ static void the_named_entry_of_a_secret_signs_and_all_of_them_verify(void **stat
     (void)state;
     char seal[SEAL_TEXT_MAX];
     AUTO_JSON secret = parsed("{\"data\":{\"2025\":\"" B "\",\"key\":\"" A "\"}}");
-    struct seal_keys *now = NULL, *then = NULL;
+    struct sealing now, then;
     assert_null(seal_secret_load(secret, "key", &now));
     assert_null(seal_secret_load(secret, "2025", &then));
-    assert_true(seal_make(then, &subject, seal));
-    assert_int_equal(seal_check(now, &subject, seal), SEAL_OLD_KEY);
-    assert_int_equal(seal_check(then, &subject, seal), SEAL_VALID);
-    seal_keys_free(now);
-    seal_keys_free(then);
+    assert_true(seal_make(then.keys, &subject, seal));
+    assert_int_equal(seal_check(now.keys, &subject, seal), SEAL_OLD_KEY);
+    assert_int_equal(seal_check(then.keys, &subject, seal), SEAL_VALID);
+    seal_keys_free(now.keys);
+    seal_keys_free(then.keys);
 }
 
 static void a_secret_that_has_no_good_key_is_told(void **state) {
@@ -165,10 +165,10 @@ static void a_secret_that_has_no_good_key_is_told(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         AUTO_JSON secret = parsed(cases[i].text);
-        struct seal_keys *keys = NULL;
-        struct error *error = seal_secret_load(secret, "key", &keys);
+        struct sealing found;
+        struct error *error = seal_secret_load(secret, "key", &found);
         assert_non_null(error);
-        assert_null(keys);
+        assert_null(found.keys);
         if (!strstr(error_text(error), cases[i].says))
             fail_msg("\"%s\" does not say \"%s\"", error_text(error), cases[i].says);
         error_free(error);
@@ -181,13 +181,38 @@ static void a_secret_that_is_made_has_a_key_of_its_own(void **state) {
     for (int i = 0; i < 2; i++) {
         AUTO_TEXT text = seal_secret_make("ns", "name", "key");
         AUTO_JSON secret = parsed(text);
-        struct seal_keys *keys = NULL;
+        struct sealing found;
         assert_string_equal(json_string(json_path(secret, "metadata", "namespace", NULL)), "ns");
-        assert_null(seal_secret_load(secret, "key", &keys));
-        assert_true(seal_make(keys, &subject, i ? second : first));
-        seal_keys_free(keys);
+        assert_null(seal_secret_load(secret, "key", &found));
+        assert_true(seal_make(found.keys, &subject, i ? second : first));
+        seal_keys_free(found.keys);
     }
     assert_string_not_equal(first, second);
+}
+
+// It was made because there was none: there may be mirrors without a seal.
+static void what_is_made_says_until_when_mirrors_without_a_seal_are_adopted(void **state) {
+    (void)state;
+    int64_t before_ns = clock_now().wall_ns, least_ns = before_ns + SEAL_ADOPT_NS - CLOCK_SECOND;
+    struct sealing found;
+    AUTO_TEXT text = seal_secret_make("ns", "name", "key");
+    AUTO_JSON secret = parsed(text);
+    assert_null(seal_secret_load(secret, "key", &found));
+    assert_in_range(found.adopt_until_wall_ns, least_ns, clock_now().wall_ns + SEAL_ADOPT_NS);
+    seal_keys_free(found.keys);
+    for (int i = 0; i < 2; i++) { // made, and read again
+        assert_null(seal_file_load(file, true, &found));
+        assert_in_range(found.adopt_until_wall_ns, least_ns, clock_now().wall_ns + SEAL_ADOPT_NS);
+        seal_keys_free(found.keys);
+    }
+    write_file(A "\n", 0600); // somebody else's
+    assert_null(seal_file_load(file, true, &found));
+    assert_int_equal(found.adopt_until_wall_ns, 0);
+    seal_keys_free(found.keys);
+    write_file("# " SEAL_ADOPT_UNTIL ": soon\n" A "\n", 0600);
+    assert_null(seal_file_load(file, true, &found));
+    assert_int_equal(found.adopt_until_wall_ns, 0);
+    seal_keys_free(found.keys);
 }
 
 static void the_source_follows_from_the_configuration(void **state) {
@@ -226,6 +251,7 @@ int main(void) {
         TEST(the_named_entry_of_a_secret_signs_and_all_of_them_verify),
         TEST(a_secret_that_has_no_good_key_is_told),
         TEST(a_secret_that_is_made_has_a_key_of_its_own),
+        TEST(what_is_made_says_until_when_mirrors_without_a_seal_are_adopted),
         TEST(the_source_follows_from_the_configuration),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
