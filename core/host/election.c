@@ -46,7 +46,7 @@ struct election {
     struct client *client;
     struct recorder *recorder; // of Events about another host; NULL: none are written
     int64_t event_at_ns;       // the next one, while it is seen
-    struct seat *seats;        // of shards; the last one is this replica's own, with several shards
+    struct seat *seats;        // of shards; the last one is this replica's own, see has_own
     size_t n_seats;
     struct sightings sightings;
     uint64_t list; // the request in flight; 0: none
@@ -65,6 +65,12 @@ static bool has_members(const struct election *election) {
 
 static bool is_on(const struct election *election) {
     return election->options.mode == ELECTION_ON;
+}
+
+// A Lease by which the others know that this one lives. Without election, it is held only beside another host, which
+// would not notice otherwise: that one holds the Lease of the origin.
+static bool has_own(const struct election *election) {
+    return has_members(election) || !is_on(election);
 }
 
 // When no answer to a request that was sent then is waited for any longer.
@@ -114,11 +120,11 @@ struct error *election_new(const struct election_options *options, struct electi
     text_copy(election->name, sizeof election->name, options->name);
     snprintf(election->member_prefix, sizeof election->member_prefix, "%s-member-", election->name);
     snprintf(election->own_shards, sizeof election->own_shards, "%u", options->shards);
-    election->n_seats = options->shards + has_members(election);
+    election->n_seats = options->shards + has_own(election);
     election->seats = calloc(election->n_seats, sizeof *election->seats);
     struct client_options client = {.cluster = "management", .transport = options->transport};
     struct error *error = election->seats ? client_new(&client, &election->client) : error_no_memory();
-    if (!error && options->mode == ELECTION_OBSERVE && options->controller_name)
+    if (!error && options->controller_name)
         error = recorder_new(election->client, options->controller_name, options->identity, options->seed,
                              &election->recorder);
     if (error) {
@@ -207,8 +213,11 @@ static void publish(struct election *election, struct moment now) {
              election->seats[i].drains_ns > 0 ? 0 : lease_until_ns(&election->seats[i].lease));
 }
 
+// A host that runs without election beside this one. With election, one that stands by writes nothing, several shards
+// find a conflict instead (see is_in_conflict), and the Lease of the origin is this one's own.
 static const struct sighting *other_host(const struct election *election, struct moment now) {
-    for (size_t i = 0; i < election->sightings.count; i++) {
+    bool quiet = is_on(election) && (has_members(election) || election->state.held == 0);
+    for (size_t i = 0; i < election->sightings.count && !quiet; i++) {
         const struct sighting *s = &election->sightings.list[i];
         if (s->renewals >= ALIVE_RENEWALS && sighting_lives(s, now) && strcmp(s->holder, election->state.identity) != 0)
             return s;
@@ -221,6 +230,10 @@ static void tell_other(struct election *election, const struct sighting *other, 
     if (!election->recorder || now.mono_ns < election->event_at_ns)
         return;
     election->event_at_ns = now.mono_ns + EVENT_AGAIN_NS;
+    const struct sighting *lease = other; // the origin's, where it is seen
+    for (size_t i = 0; i < election->sightings.count; i++)
+        if (strcmp(election->sightings.list[i].name, election->name) == 0)
+            lease = &election->sightings.list[i];
     AUTO_TEXT note =
         text_format("another host with this origin (%s) is running, and both write: stop one of them, give "
                     "it another origin, or enable leaderElection in both",
@@ -230,17 +243,16 @@ static void tell_other(struct election *election, const struct sighting *other, 
                        &(struct event){.api_version = "coordination.k8s.io/v1",
                                        .kind = "Lease",
                                        .namespace_ = election->namespace_,
-                                       .name = other->name,
-                                       .uid = other->uid,
+                                       .name = lease->name,
+                                       .uid = lease->uid,
                                        .warning = true,
                                        .reason = "AnotherHost",
                                        .action = "Observe",
                                        .note = note});
 }
 
-// Without election.
 static void notice_other(struct election *election, struct moment now) {
-    const struct sighting *other = is_on(election) ? NULL : other_host(election, now);
+    const struct sighting *other = other_host(election, now);
     bool was = *election->state.other;
     text_copy(election->state.other, sizeof election->state.other, other ? other->holder : "");
     if (other && !was)
@@ -293,7 +305,8 @@ static uint32_t fair_share(struct election *election, struct moment now, uint32_
     uint32_t members = 1, before = 0;
     for (size_t i = 0; i < election->sightings.count; i++) {
         const struct sighting *s = &election->sightings.list[i];
-        if (!s->member || !sighting_lives(s, now) || strcmp(s->holder, election->state.identity) == 0)
+        bool replica = s->member && strcmp(s->shards, election->own_shards) == 0;
+        if (!replica || !sighting_lives(s, now) || strcmp(s->holder, election->state.identity) == 0)
             continue;
         members++;
         before += strcmp(s->holder, election->state.identity) < 0;
@@ -305,6 +318,15 @@ static uint32_t fair_share(struct election *election, struct moment now, uint32_
 
 static bool is_kept(const struct seat *seat) {
     return lease_is_mine(&seat->lease) && seat->drains_ns == 0;
+}
+
+static void hold_own(struct election *election, struct moment now) {
+    struct lease *own = &election->seats[election->options.shards].lease;
+    bool beside = election->listed && lease_is_others(&election->seats[0].lease, now);
+    bool wanted = !election->leaving && (is_on(election) || beside);
+    lease_want(own, wanted);
+    if (!wanted && lease_until_ns(own) > 0)
+        lease_release(own, now);
 }
 
 // Which Leases are wanted, and which are given up.
@@ -335,8 +357,8 @@ static void share_out(struct election *election, struct moment now) {
         lease_want(&seat->lease, wanted);
         kept += wanted && !lease_is_others(&seat->lease, now);
     }
-    if (has_members(election))
-        lease_want(&election->seats[shards].lease, !election->leaving);
+    if (has_own(election))
+        hold_own(election, now);
 }
 
 static void give_back(struct election *election, struct moment now) {

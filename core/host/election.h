@@ -4,7 +4,7 @@
 // one transport to the management cluster; what may be written until when is in the gates and is told to the engine.
 //
 // Without election the Lease is held all the same, where it is free, and nothing depends on it: another host with this
-// origin is noticed by it.
+// origin is noticed by it. The other one holds a Lease of its own, by which the first notices it.
 #ifndef WHARF_HOST_ELECTION_H
 #define WHARF_HOST_ELECTION_H
 
@@ -29,7 +29,7 @@ struct election_options {
     int64_t duration_ns, renew_ns, retry_ns;
     uint32_t shards;             // 1: there is one leader
     struct gates *gates;         // of `shards`; NULL: in ELECTION_OBSERVE
-    const char *controller_name; // of the Event about another host, in ELECTION_OBSERVE; NULL: none is written
+    const char *controller_name; // of the Event about another host; NULL: none is written
     uint64_t seed;
     void (*post)(void *ctx, struct engine_event *event); // EVENT_LEASE
     void *ctx;

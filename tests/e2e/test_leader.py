@@ -140,11 +140,16 @@ def two_hosts_without_election_are_noticed(env):
     other = Host(env.host.wharf, env.host.adapters, folder, env.host.kubeconfigs)
     try:
         other.use()
-        until(lambda: gauge(other, "wharf_other_host") + gauge(env.host, "wharf_other_host") >= 1, "one to notice the other")
-        told = [host for host in (other, env.host) if gauge(host, "wharf_other_host") == 1]
-        assert "another host with this origin runs" in told[0].fetch("/readyz")[1]
-        assert told[0].logged("another host with this origin is running")
-        until(lambda: [event for event in env.management.list("events", LEASES) if event["reason"] == "AnotherHost"
-                       and event["involvedObject"]["name"] == NAME and "both write" in event["message"]], "the Event on the Lease")
+        hosts = (other, env.host)
+        until(lambda: all(gauge(host, "wharf_other_host") == 1 for host in hosts), "both to notice the other one", timeout=90)
+        for host in hosts:
+            assert "another host with this origin runs" in host.fetch("/readyz")[1]
+            assert host.logged("another host with this origin is running")
+
+        def holders():
+            notes = [event["message"] for event in env.management.list("events", LEASES) if event["reason"] == "AnotherHost"
+                     and event["involvedObject"]["name"] == NAME and "both write" in event["message"]]
+            return {note.partition("(")[2].partition(")")[0] for note in notes}
+        until(lambda: len(holders()) == 2, "an Event of each on the Lease")
     finally:
         other.stop()
