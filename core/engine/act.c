@@ -79,7 +79,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     if (result != WHARF_OK)
         return true;
     entry->refusals = 0;
-    uint64_t hash = patch ? command_patch_hash(patch) : 0;
+    uint64_t hash = patch ? mirror_patch_hash(patch) : 0;
     if (patch && hash == entry->denied_status_hash && entry->denied_until_ns > engine->now.mono_ns) {
         entry->facts.not_before_ns = entry->denied_until_ns;
         return true;

@@ -82,7 +82,7 @@ static void report_dropped(struct engine *engine, struct entry *entry, struct mi
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct mirror_record *record) {
-    uint64_t hash = command_patch_hash(patch);
+    uint64_t hash = mirror_patch_hash(patch);
     if (hash == mirror->noop_patch_hash) {
         report_dropped(engine, entry, mirror);
         if (mirror->refused)

@@ -101,18 +101,6 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     return id;
 }
 
-// Without the precondition, which changes with each retry.
-uint64_t command_patch_hash(const struct json *patch) {
-    uint64_t hash = 0;
-    for (const struct json *m = json_first(patch); m; m = json_next(m))
-        if (strcmp(json_key(m), "metadata") != 0)
-            hash = hash * 31 + json_hash(m);
-    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m))
-        if (strcmp(json_key(m), "resourceVersion") != 0)
-            hash = hash * 31 + json_hash(m);
-    return hash ? hash : 1;
-}
-
 // Rule 5: the object is busy until the answer.
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct command_spec spec) {

@@ -47,7 +47,7 @@ struct command_spec {
     const char *version; // ACTIVE: of the API; else NULL
     const char *body;    // JSON, or NULL
     size_t body_len;
-    uint64_t patch_hash; // see command_patch_hash
+    uint64_t patch_hash; // see mirror_patch_hash
     uint64_t wanted;     // STATUS: json_hash of the resulting status; CREATE, UPDATE: carry_hash of the workload
     uint32_t source;     // STATUS: see repeat_source
     bool was_clean;
@@ -64,7 +64,5 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
 // large for an API server is reported and not sent, which counts as success.
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct command_spec spec);
-// A hash of a patch without its precondition, which changes with each retry.
-uint64_t command_patch_hash(const struct json *patch);
 
 #endif

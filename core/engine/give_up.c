@@ -63,7 +63,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     if (!command_send_patch(engine, entry, NULL, patch,
                             (struct command_spec){.type = PENDING_STATUS,
                                                   .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
-                                                  .patch_hash = command_patch_hash(patch),
+                                                  .patch_hash = mirror_patch_hash(patch),
                                                   .wanted = wanted}))
         queue_retry_soon(engine, &entry->facts.not_before_ns);
     else

@@ -76,6 +76,8 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
 // The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to send.
 // With WHARF_OK the call's answer may have a message about what could not be carried.
 wharf_result mirror_patch(const struct mirror_context *context, struct json **patch);
+// A hash of a patch without its precondition, which changes with each retry. Never 0.
+uint64_t mirror_patch_hash(const struct json *patch);
 
 // Whether there is nothing to carry but the record, and the immutable fields are unchanged. False also when unknown.
 // Compares only where context->carry is not known.

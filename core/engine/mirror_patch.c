@@ -4,7 +4,6 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/carry.h"
-#include "core/engine/command.h"
 #include "core/engine/kueue_labels.h"
 #include "core/engine/kueue_strip.h"
 #include "core/engine/mirror.h"
@@ -282,6 +281,17 @@ static wharf_result finish(const struct mirror_context *context, struct change *
     return WHARF_OK;
 }
 
+uint64_t mirror_patch_hash(const struct json *patch) {
+    uint64_t hash = 0;
+    for (const struct json *m = json_first(patch); m; m = json_next(m))
+        if (strcmp(json_key(m), "metadata") != 0)
+            hash = hash * 31 + json_hash(m);
+    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m))
+        if (strcmp(json_key(m), "resourceVersion") != 0)
+            hash = hash * 31 + json_hash(m);
+    return hash ? hash : 1;
+}
+
 struct held_back {
     struct buffer names;
     bool any;
@@ -290,7 +300,7 @@ struct held_back {
 // Drops a patch that was rejected before.
 static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
                       struct json **patch) {
-    if (!*patch || !rejections_has(context->record->refused, command_patch_hash(*patch)))
+    if (!*patch || !rejections_has(context->record->refused, mirror_patch_hash(*patch)))
         return;
     held->any = true;
     piece_name(&context->kind->abi, piece, &held->names);
