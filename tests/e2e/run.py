@@ -44,6 +44,7 @@ MODULES = (
     "test_workers",
     "test_credentials",
     "test_kinds",
+    "test_deaf",
     "test_give_up",
     "test_kueue_quota",
     "test_kueue_workers",

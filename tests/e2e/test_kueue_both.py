@@ -6,17 +6,15 @@ import os
 import crds
 import fixtures
 import kinds
-import kube
 import kueue_server
+import trainer_server
 from kueue_server import QUEUE
 from skip import Skip
-from test_kueue_quota import RUNTIME
 from wait import until
 
 _FRAMEWORKS = ("batch/job", "trainer.kubeflow.org/trainjob", "workload.codeflare.dev/appwrapper")
 _KINDS = ("appwrappers", "trainjobs")
 _EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-_RUNTIMES = ("trainingruntimes", "clustertrainingruntimes")
 
 
 def _queue(name, pool):
@@ -57,15 +55,6 @@ def _after_all(env):
     kueue_server.stop(env)
 
 
-def _create_runtimes(env):
-    files = dict.fromkeys([crds.path_of("trainer.kubeflow.org", plural) for plural in _RUNTIMES], "v1alpha1")
-    crds.install([cluster.admin for cluster in env.clusters.all], files)
-    kube.know("clustertrainingruntimes", "trainer.kubeflow.org/v1alpha1", namespaced=False)
-    for cluster in env.clusters.all:
-        if not cluster.admin.find("clustertrainingruntimes", None, RUNTIME["metadata"]["name"]):
-            cluster.admin.create("clustertrainingruntimes", None, RUNTIME)
-
-
 def _is_admitted(client, plural, namespace, name):
     found = client.get(plural, namespace, name)
     workload = kueue_server.workload_of(client, namespace, found["metadata"]["uid"])
@@ -80,7 +69,7 @@ def appwrappers_and_trainjobs_pass_the_queue_of_the_management_cluster_and_then_
         raise Skip("the projects' own CRDs are needed (WHARF_CRDS)")
     all_kinds = kinds.of(env)
     all_kinds.use()
-    _create_runtimes(env)
+    trainer_server.create_runtime([cluster.admin for cluster in env.clusters.all])
     kueue_server.use(env, env.clusters.all, _FRAMEWORKS)
     env.host.kill()   # it knows for a while that the management cluster had no Kueue
     all_kinds.use()

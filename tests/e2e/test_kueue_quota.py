@@ -2,6 +2,7 @@
 """Kueue in the management cluster for quota and preemption, dispatch by the host, no Kueue in the workers. The queue and
 the Jobs are those of examples/kueue."""
 import copy
+import functools
 import json
 import os
 import sys
@@ -10,9 +11,9 @@ import threading
 import crds
 import fixtures
 import kinds
-import kube
 import kueue_server
 import pods
+import trainer_server
 from jobs import brief, condition, counts, finished
 from kueue_server import PRIORITY
 from skip import Skip
@@ -191,41 +192,55 @@ metadata:
 spec:
   clusterQueue: spot
 """
-RUNTIME = {
-    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",
-    "metadata": {"name": "torch-distributed", "labels": {"trainer.kubeflow.org/framework": "torch"}},
-    "spec": {"mlPolicy": {"numNodes": 1, "torch": {}}, "template": {"spec": {"replicatedJobs": [{
-        "name": "node", "template": {
-            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
-            "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "example.invalid/none"}]}}}}}]}}}}
-
-
-def _create_runtime(env):
-    paths = [crds.path_of("trainer.kubeflow.org", plural) for plural in ("trainingruntimes", "clustertrainingruntimes")]
-    crds.install([env.management], dict.fromkeys(paths, "v1alpha1"))
-    kube.know("clustertrainingruntimes", "trainer.kubeflow.org/v1alpha1", namespaced=False)
-    if not env.management.find("clustertrainingruntimes", None, "torch-distributed"):
-        env.management.create("clustertrainingruntimes", None, RUNTIME)
-
 
 def objects_of_all_kinds_get_their_mirror_once_they_are_admitted_and_their_flavor_reaches_it(env):
+    all_kinds = _queue_one_of_each(env)
+    for plural in _KINDS:
+        mirror = _mirror(env, plural)
+        text = json.dumps(mirror["spec"])
+        assert '"pool": "spot"' in text and "multikueue" not in text, f"{plural}: {text}"
+        assert kueue_server.QUEUE not in mirror["metadata"]["labels"], mirror["metadata"]
+    for plural in _KINDS:
+        _evict_and_admit_again(env, plural, all_kinds.fixtures[plural].kind)
+
+
+def _queue_one_of_each(env):
     if not crds.real_folder():
         raise Skip("the projects' own CRDs are needed (WHARF_CRDS)")
     all_kinds = kinds.of(env)
     all_kinds.use()
-    _create_runtime(env)
+    trainer_server.create_runtime([env.management])
     kueue_server.use(env, [env.clusters.management], _FRAMEWORKS)
     kueue_server.set_up(env.management, env.namespace, _POOL, "spot")
     for plural in _KINDS:
         body = _documents(env, "..", all_kinds.fixtures[plural].kind.lower() + ".yaml")[0]
         body["metadata"] = {"name": "queued", "labels": {kueue_server.QUEUE: "spot"}}
         env.management.create(plural, env.namespace, body)
-    for plural in _KINDS:
-        def has_mirror(plural=plural):
-            found = [mirror for worker in env.workers for mirror in worker.admin.list(plural, env.namespace)]
-            assert len(found) == 1, env.management.get(plural, env.namespace, "queued")
-            return found[0]
-        mirror = until(has_mirror, f"the admitted object of {plural} to have a mirror")
-        text = json.dumps(mirror["spec"])
-        assert '"pool": "spot"' in text and "multikueue" not in text, f"{plural}: {text}"
-        assert kueue_server.QUEUE not in mirror["metadata"]["labels"], mirror["metadata"]
+    return all_kinds
+
+
+def _mirror(env, plural):
+    def has_one():
+        found = [mirror for worker in env.workers for mirror in worker.admin.list(plural, env.namespace)]
+        assert len(found) == 1, env.management.get(plural, env.namespace, "queued")
+        return found[0]
+    return until(has_one, f"the admitted object of {plural} to have a mirror")
+
+
+def _evict_and_admit_again(env, plural, kind):
+    """The mirror stops and resumes with its workload, which Kueue suspends and gives other labels."""
+    field = ("spec", "runPolicy", "suspend") if plural in ("mpijobs", "pytorchjobs") else ("spec", "suspend")
+
+    def mirror_is(suspended):
+        found = _mirror(env, plural)
+        assert bool(functools.reduce(lambda each, key: each.get(key) or {}, field, found)) == suspended, \
+            (found["spec"], env.management.get(plural, env.namespace, "queued")["spec"])
+        return found
+    uid = mirror_is(False)["metadata"]["uid"]
+    workload = next(found for found in env.management.list("workloads", env.namespace)
+                    if found["metadata"]["ownerReferences"][0]["kind"] == kind)["metadata"]["name"]
+    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": False}})
+    until(lambda: mirror_is(True), f"the mirror of the evicted object of {plural} to be suspended")
+    env.management.patch("workloads", env.namespace, workload, {"spec": {"active": True}})
+    found = until(lambda: mirror_is(False), f"the mirror of the object of {plural} that is admitted again to be resumed")
+    assert found["metadata"]["uid"] == uid, "it has another mirror"
