@@ -17,8 +17,11 @@ static void tell(const struct engine *engine, size_t cluster, const struct fence
                    "no guard is seen in the worker: if it is lost, what runs there %s",
                    engine->fencing.wait ? "is not rescheduled before it is back"
                                         : "is rescheduled after workerLostTimeout, and may run twice");
-    if (news->guarded && !before->news.guarded)
-        report_log((struct engine *)engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has a guard");
+    if (news->guards == 1 && before->news.guards != 1)
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker has a guard, but only one: without it nothing there is stopped if the worker is lost");
+    else if (news->guards > 1 && before->news.guards != news->guards)
+        report_log((struct engine *)engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
     if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))
         report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
                    "the worker's guard has not heard of this host and stops its mirrors until it does");

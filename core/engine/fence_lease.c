@@ -58,7 +58,7 @@ void fence_lease_renew(struct fence_lease *lease, uint64_t shards, struct moment
 
 void fence_lease_leave(struct fence_lease *lease, uint64_t shards, struct moment now) {
     if (!lease->leaves)
-        lease->others_at = lease->watches;
+        lease->others_at = lease->guards.others;
     if (!lease->leaves || (shards & ~lease->left & ~lease->leaving))
         fence_lease_look(lease, now);
     lease->leaves = true;
@@ -110,17 +110,20 @@ uint32_t fence_lease_shard(const struct fence_lease *lease) {
 
 static void print(struct fence_lease *lease, enum fence_request type, struct moment now) {
     bool create = type == FENCE_CREATE, release = type == FENCE_RELEASE;
-    char shard[FENCE_PART_MAX];
+    char shard[FENCE_PART_MAX], beats[FENCE_BEATS_MAX], annotations[FENCE_BEATS_MAX + 128] = "";
+    fence_guards_print(&lease->guards, beats);
+    fence_annotation_add(annotations, sizeof annotations, FENCE_BEAT, beats);
     fence_part_print(lease->part, shard);
+    if (lease->part.count > 1)
+        fence_annotation_add(annotations, sizeof annotations, FENCE_SHARD, shard);
     struct fence_body body = {.name = create ? lease->name : NULL,
                               .namespace_ = lease->namespace_,
                               .holder = release ? "" : lease->identity,
                               .origin = lease->origin,
-                              .shard = lease->part.count > 1 ? shard : NULL,
-                              .beat = lease->beat,
+                              .annotations = annotations,
                               .after_ns = lease->after_ns,
                               .wall_ns = now.wall_ns};
-    fence_body_print(&body, lease->body);
+    fence_body_print(&body, lease->body, sizeof lease->body);
 }
 
 enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now, struct request *request,
@@ -154,7 +157,7 @@ void fence_lease_sent(struct fence_lease *lease, enum fence_request type) {
 
 static int64_t most_ns(const struct fence_lease *lease) {
     int64_t after_ns = clock_later(lease->most_after_ns, lease->after_ns);
-    return clock_later(after_ns, lease->guard_after_ns);
+    return clock_later(after_ns, fence_guards_after_ns(&lease->guards));
 }
 
 static void next_round(struct fence_lease *lease, int64_t in_ns, struct moment now) {
@@ -168,48 +171,17 @@ static void fail(struct fence_lease *lease, const char *what, const struct respo
     next_round(lease, RETRY_NS, now);
 }
 
-static void read_lists(struct fence_lease *lease, const struct json *object) {
-    const char *watches = object_annotation(object, FENCE_WATCHES), *stops = object_annotation(object, FENCE_STOPS);
-    struct fence_part part;
-    lease->watched = lease->stopped = 0;
-    lease->watches_others = false;
-    text_copy(lease->watches, sizeof lease->watches, watches ? watches : "");
-    for (const char *at = lease->watches; fence_list_next(&at, &part);) {
-        lease->watches_others |= part.count != lease->shards;
-        lease->watched |= part.count == lease->shards ? UINT64_C(1) << part.shard : 0;
-    }
-    for (const char *at = stops ? stops : ""; fence_list_next(&at, &part);)
-        lease->stopped |= part.count == lease->shards ? UINT64_C(1) << part.shard : 0;
-}
-
-static void read_guard(struct fence_lease *lease, const struct json *object, struct moment now) {
-    const char *beat = object ? object_annotation(object, FENCE_BEAT) : NULL;
-    lease->guard_is_there = beat && strlen(beat) < sizeof lease->beat && !strpbrk(beat, "\"\\\n");
-    if (!lease->guard_is_there) {
-        lease->beat[0] = '\0';
-        lease->changed = false;
-        return;
-    }
-    if (strcmp(beat, lease->beat) != 0) {
-        lease->changed = *lease->beat;
-        text_copy(lease->beat, sizeof lease->beat, beat);
-        lease->beat_ns = now.mono_ns;
-    }
-    read_lists(lease, object);
-    lease->guard_after_ns = fence_lease_after_ns(object);
-}
-
 // What was read, and what is about to be sent back.
 static void fill(struct fence_lease *lease, struct moment now, struct fence_news *news) {
-    bool recent = lease->guard_is_there && now.mono_ns - lease->beat_ns < most_ns(lease) / 2;
-    if (lease->renews && lease->guard_is_there)
-        lease->sent_back_ns = clock_later(lease->sent_back_ns, lease->beat_ns);
-    if (lease->renews)
+    struct fence_view view = fence_guards_view(&lease->guards, most_ns(lease) / 2, now);
+    if (lease->renews) {
+        lease->sent_back_ns = clock_later(lease->sent_back_ns, fence_guards_newest_ns(&lease->guards));
         lease->most_after_ns = clock_later(lease->most_after_ns, lease->after_ns);
-    // Mirrors of a shard that the guard does not watch yet are stopped with those of another number of shards.
-    lease->closed = recent ? lease->stopped | (lease->watches_others ? ~lease->watched : 0) : 0;
-    *news = (struct fence_news){.guarded = recent && lease->changed ? lease->watched : 0,
-                                .fencing = lease->closed,
+    }
+    lease->closed = view.closed;
+    *news = (struct fence_news){.guards = view.alive,
+                                .guarded = view.guarded,
+                                .fencing = view.closed,
                                 .sure_ns = lease->sent_back_ns + fence_sure_ns(most_ns(lease))};
 }
 
@@ -226,7 +198,7 @@ static bool take_read(struct fence_lease *lease, const struct response *response
         fail(lease, "read the guard's Lease", response, now);
         return false;
     }
-    read_guard(lease, reason == REASON_OK ? response->object->value : NULL, now);
+    fence_guards_read(&lease->guards, reason == REASON_OK ? response->object->value : NULL, lease->shards, now);
     if (denied)
         fail(lease, "read the guard's Lease", response, now);
     else

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of the two Leases of fencing in a worker, as a state machine without I/O (docs/fencing.md).
 //
-// The guard writes wharf-guard-ORIGIN, each time with a new beat. The host reads it and writes the beat that it read
-// into wharf-fence-ORIGIN, or into the Lease of each shard that it holds, one after the other. The guard counts
+// Each guard writes its record into wharf-guard-ORIGIN, each time with a new beat. The host reads the beats and writes
+// them into wharf-fence-ORIGIN, or into the Lease of each shard that it holds, one after the other. A guard counts
 // fenceAfter from when it made the newest of its beats that has come back. So neither compares clocks, and a renewal
 // that arrives late, perhaps after the host has given the worker up, extends nothing: its beat is old. The host knows
-// that the guard stops the mirrors at the latest fenceAfter after the host received the last beat that it sent back;
-// once more fenceAfter if the guard was restarted meanwhile.
+// that a guard stops the mirrors at the latest fenceAfter after the host received the last beat that it sent back, and
+// for as long later as no guard ran meanwhile.
 #ifndef WHARF_ENGINE_FENCE_LEASE_H
 #define WHARF_ENGINE_FENCE_LEASE_H
 
 #include "core/base/clock.h"
+#include "core/engine/fence_guards.h"
 #include "core/engine/fence_types.h"
-#include "core/engine/fence_wire.h"
 
 #define FENCE_SOON_NS (2 * CLOCK_SECOND) // between requests while the guard stops mirrors
 
 // How often both Leases are written.
 int64_t fence_period_ns(int64_t after_ns);
-// How long after the host received the last beat that it sent back the guard has certainly stopped the mirrors, also if
-// it was restarted once, the clocks' rates differ by a few percent, and suspending takes time.
+// How long after the host received the last beat that it sent back a guard has certainly stopped the mirrors, also if
+// none ran for fenceAfter of that time, the clocks' rates differ by a few percent, and suspending takes time.
 int64_t fence_sure_ns(int64_t after_ns);
 
 struct fence_lease_options {
@@ -41,22 +41,16 @@ struct fence_lease { // fields are for fence_lease.c only
     bool creates;          // the Lease of `part` does not exist
     bool leaves;
     uint64_t leaving, left;    // shards, whose Leases are given back, or were
-    const char *others_at;     // in `watches`: what is left of it to give back
+    const char *others_at;     // in guards.others: what is left of it to give back
     struct fence_part part;    // of the request in flight, or the next one
     char name[FENCE_NAME_MAX]; // of its Lease
     enum fence_request flies;
     int64_t at_ns;
-    char beat[FENCE_BEAT_MAX];    // of the guard, as last read; "": none
-    char watches[FENCE_LIST_MAX]; // the same
-    int64_t beat_ns;              // when it was read first
-    int64_t guard_after_ns;
-    bool guard_is_there, changed; // changed: it is not the first one that was read
-    uint64_t watched, stopped;    // by the guard
-    uint64_t closed;              // it stops their mirrors, or may
-    bool watches_others;          // Leases of another number of shards
-    int64_t sent_back_ns;         // when the newest beat that was sent back was received
+    struct fence_guards guards;
+    uint64_t closed;      // they stop the mirrors of these shards, or may
+    int64_t sent_back_ns; // when the newest beat that was sent back was received
     char problem[200];
-    char body[FENCE_BODY_MAX];
+    char body[FENCE_BEATS_MAX + 1024];
 };
 
 void fence_lease_init(struct fence_lease *lease, const struct fence_lease_options *options, struct moment now);

@@ -12,12 +12,13 @@ struct fence_options {
     int64_t after_ns; // fenceAfter
 };
 
-// What the connection to a worker knows of the guard there, see fence_lease.h. Masks of shards; without shards, bit 0.
+// What the connection to a worker knows of the guards there, see fence_lease.h. Masks of shards; without shards, bit 0.
 struct fence_news {
-    uint64_t guarded; // a guard is there and alive, and watches the shard's Lease
-    uint64_t fencing; // it stops the shard's mirrors now, or may
+    unsigned guards;  // that are alive
+    uint64_t guarded; // one of them watches the shard's Lease
+    uint64_t fencing; // one of them stops the shard's mirrors now, or may
     uint32_t epoch;   // how often fencing had been enabled while the engine ran, when this was read
-    int64_t sure_ns;  // if it is not heard again, what runs there was stopped by then (monotonic)
+    int64_t sure_ns;  // if none is heard again, what runs there was stopped by then (monotonic)
 };
 
 // Of one worker.

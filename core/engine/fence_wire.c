@@ -51,6 +51,14 @@ bool fence_list_add(char list[FENCE_LIST_MAX], struct fence_part part) {
     return true;
 }
 
+bool fence_list_has(const char *list, struct fence_part part) {
+    struct fence_part other;
+    while (fence_list_next(&list, &other))
+        if (other.shard == part.shard && other.count == part.count)
+            return true;
+    return false;
+}
+
 bool fence_list_next(const char **list, struct fence_part *part) {
     while (**list) {
         const char *at = *list + strspn(*list, " "), *end = at;
@@ -61,29 +69,23 @@ bool fence_list_next(const char **list, struct fence_part *part) {
     return false;
 }
 
-static void add_annotation(char *out, size_t size, const char *key, const char *value) {
+void fence_annotation_add(char *out, size_t size, const char *key, const char *value) {
     size_t len = strlen(out);
-    if (value)
-        snprintf(out + len, size - len, "%s\"%s\":\"%s\"", len > 0 ? "," : "", key, value);
+    const char *quote = value ? "\"" : "";
+    snprintf(out + len, size - len, "%s\"%s\":%s%s%s", len > 0 ? "," : "", key, quote, value ? value : "null", quote);
 }
 
-// Texts are origins, names of namespaces and of pods, beats and lists: nothing in them needs an escape.
-void fence_body_print(const struct fence_body *body, char out[FENCE_BODY_MAX]) {
+void fence_body_print(const struct fence_body *body, char *out, size_t size) {
     char time[CLOCK_RFC3339_MAX], names[2 * FENCE_NAME_MAX + 32] = "", labels[128] = "";
-    char annotations[2 * FENCE_LIST_MAX + 256] = "";
     clock_rfc3339_micro(body->wall_ns, time);
     if (body->name)
         snprintf(names, sizeof names, "\"name\":\"%s\",\"namespace\":\"%s\",", body->name, body->namespace_);
     if (body->origin)
         snprintf(labels, sizeof labels, "\"labels\":{\"" MARK_ORIGIN "\":\"%s\"},", body->origin);
-    add_annotation(annotations, sizeof annotations, FENCE_BEAT, body->beat);
-    add_annotation(annotations, sizeof annotations, FENCE_SHARD, body->shard);
-    add_annotation(annotations, sizeof annotations, FENCE_WATCHES, body->watches);
-    add_annotation(annotations, sizeof annotations, FENCE_STOPS, body->stops);
-    snprintf(out, FENCE_BODY_MAX,
+    snprintf(out, size,
              "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{%s%s\"annotations\":{%s}},"
              "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%lld,\"renewTime\":\"%s\"}}",
-             names, labels, annotations, body->holder, (long long)(body->after_ns / CLOCK_SECOND), time);
+             names, labels, body->annotations, body->holder, (long long)(body->after_ns / CLOCK_SECOND), time);
 }
 
 int64_t fence_lease_after_ns(const struct json *lease) {

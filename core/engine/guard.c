@@ -22,6 +22,7 @@ static const struct resource leases = {.group = "coordination.k8s.io", .version 
 void guard_init(struct guard *guard, const struct guard_options *options, struct moment now) {
     *guard =
         (struct guard){.action = options->action, .next = GUARD_READ, .at_ns = now.mono_ns, .reached_ns = now.mono_ns};
+    guard->beaten_ns = now.mono_ns;
     text_copy(guard->origin, sizeof guard->origin, options->origin);
     text_copy(guard->namespace_, sizeof guard->namespace_, options->namespace_);
     text_copy(guard->identity, sizeof guard->identity, options->identity);
@@ -32,60 +33,64 @@ void guard_init(struct guard *guard, const struct guard_options *options, struct
              guard->namespace_, guard->origin);
 }
 
-static void print_beat(const struct guard *guard, char out[FENCE_BEAT_MAX]) {
-    snprintf(out, FENCE_BEAT_MAX, "%s/%llu", guard->identity, (unsigned long long)guard->beats);
-}
-
-// When the beat was made, if it is one of the last ones of this process; else 0.
-static int64_t beat_made_ns(const struct guard *guard, const char *beat) {
+// When the newest of the beats was made that this process has made, if it is one of its last ones; else 0.
+static int64_t beat_made_ns(const struct guard *guard, const char *beats) {
     size_t len = strlen(guard->identity);
-    int64_t number = 0;
-    if (!beat || strncmp(beat, guard->identity, len) != 0 || beat[len] != '/' ||
-        !text_to_int64(beat + len + 1, &number) || number < 1 || (uint64_t)number > guard->beats ||
-        (uint64_t)number + GUARD_BEATS <= guard->beats)
-        return 0;
-    return guard->made_ns[number % GUARD_BEATS];
+    for (const char *at = beats; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+        uint64_t number =
+            strncmp(at, guard->identity, len) == 0 && at[len] == '/' ? strtoull(at + len + 1, NULL, 10) : 0;
+        if (number > 0 && number <= guard->beats && number + GUARD_BEATS > guard->beats)
+            return guard->made_ns[number % GUARD_BEATS];
+    }
+    return 0;
 }
 
 static void read_leases(struct guard *guard, const struct json *list, struct moment now) {
+    bool away = now.mono_ns - guard->beaten_ns >= guard_shortest_ns(&guard->leases) / 2;
     guard->leases.read_ns = guard->leases.asked_ns;
+    guard->leases.refused_ns = 0;
     guard_leases_begin(&guard->leases);
     for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item))
-        guard_lease_read(&guard->leases, item, beat_made_ns(guard, object_annotation(item, FENCE_BEAT)), now);
+        guard_lease_read(&guard->leases, item, beat_made_ns(guard, object_annotation(item, FENCE_BEAT)), away, now);
     if (!guard_former_lease(&guard->leases))
         guard->unreturned[0] = '\0';
 }
 
-static void print_lists(struct guard *guard, struct moment now, const struct guard_stopping *stopping) {
-    guard->watches[0] = guard->stops[0] = '\0';
-    for (size_t i = 0; i < guard->leases.count; i++) {
-        const struct guarded *lease = &guard->leases.list[i];
+static void print_record(struct guard *guard, struct moment now, const struct guard_stopping *stopping,
+                         char record[GUARD_RECORD_MAX]) {
+    const struct guard_leases *seen = &guard->leases;
+    guard_record_print(&(struct guard_record){guard->beats, now.wall_ns, guard_longest_ns(seen)}, record);
+    guard->told_stop = false;
+    for (size_t i = 0; guard->peers.inherited && i < seen->count; i++) { // not before it knows their age
+        const struct guarded *lease = &seen->list[i];
+        struct guard_watched watched = {lease->part, guard_record_version(lease->version),
+                                        clock_later(now.mono_ns - lease->fresh_ns, 0),
+                                        guard_lease_is_missed(seen, lease, now)};
+        watched.stops |= stopping && stopping->is(stopping->ctx, lease->part);
         if (lease->released)
             continue;
-        bool stops =
-            guard_lease_is_missed(&guard->leases, lease, now) || (stopping && stopping->is(stopping->ctx, lease->part));
-        (void)fence_list_add(guard->watches, lease->part); // there is room for all
-        if (stops)
-            (void)fence_list_add(guard->stops, lease->part);
+        (void)guard_record_add(record, &watched); // there is room for all
+        guard->told_stop |= watched.stops;
     }
-    guard->told_stop = *guard->stops;
 }
 
 static void print_body(struct guard *guard, enum guard_request type, struct moment now,
                        const struct guard_stopping *stopping) {
-    char beat[FENCE_BEAT_MAX];
+    char key[sizeof GUARD_RECORD + GUARD_IDENTITY_MAX], record[GUARD_RECORD_MAX], annotations[GUARD_BODY_MAX] = "";
+    int64_t after_ns = guard_longest_ns(&guard->leases);
     guard->made_ns[++guard->beats % GUARD_BEATS] = now.mono_ns;
-    print_beat(guard, beat);
-    print_lists(guard, now, stopping);
+    print_record(guard, now, stopping, record);
+    snprintf(key, sizeof key, GUARD_RECORD "%s", guard->identity);
+    fence_annotation_add(annotations, sizeof annotations, key, record);
+    if (type == GUARD_BEAT && after_ns > 0)
+        guard_peers_remove(&guard->peers, after_ns / 2, now, annotations, sizeof annotations);
     fence_body_print(&(struct fence_body){.name = type == GUARD_CREATE ? guard->name : NULL,
                                           .namespace_ = guard->namespace_,
                                           .holder = guard->identity,
-                                          .beat = beat,
-                                          .watches = guard->watches,
-                                          .stops = guard->stops,
-                                          .after_ns = clock_later(guard_longest_ns(&guard->leases), CLOCK_SECOND),
+                                          .annotations = annotations,
+                                          .after_ns = clock_later(after_ns, CLOCK_SECOND),
                                           .wall_ns = now.wall_ns},
-                     guard->body);
+                     guard->body, sizeof guard->body);
 }
 
 // Gives a Lease of a former number of shards back, if nobody has renewed it meanwhile. Otherwise its mirrors would be
@@ -147,6 +152,9 @@ static int64_t pause_ns(const struct guard *guard, struct moment now) {
 
 static void fail(struct guard *guard, const struct response *response, struct moment now) {
     snprintf(guard->problem, sizeof guard->problem, "%.180s", response ? response->message : "it was cancelled");
+    bool answered = response && response->code != 0;
+    if (guard->next == GUARD_READ)
+        guard->leases.refused_ns = !answered ? 0 : guard->leases.refused_ns ? guard->leases.refused_ns : now.mono_ns;
     guard->next = GUARD_READ;
     guard->at_ns = now.mono_ns + clock_earlier(RETRY_NS, pause_ns(guard, now));
 }
@@ -155,6 +163,14 @@ static void take_cleared(struct guard *guard, const struct response *response, b
     guard_lease_cleared(&guard->leases, guard->cleared); // if it failed, it is listed again as it is
     if (response->reason != REASON_OK && response->reason != REASON_CONFLICT && !absent)
         snprintf(guard->unreturned, sizeof guard->unreturned, "%s: %.180s", guard->lease, response->message);
+}
+
+static void take_beat(struct guard *guard, const struct response *response, struct moment now) {
+    guard->beaten_ns = guard->made_ns[guard->beats % GUARD_BEATS];
+    bool again = guard_peers_read(&guard->peers, response->object ? response->object->value : NULL, guard->identity,
+                                  &guard->leases, now);
+    guard->next = GUARD_READ;
+    guard->at_ns = now.mono_ns + (again ? 0 : pause_ns(guard, now));
 }
 
 void guard_answer(struct guard *guard, const struct response *response, struct moment now) {
@@ -172,8 +188,7 @@ void guard_answer(struct guard *guard, const struct response *response, struct m
     } else if (type == GUARD_BEAT && reason == REASON_NOT_FOUND) {
         guard->next = GUARD_CREATE;
     } else if (type != GUARD_READ && reason == REASON_OK) {
-        guard->next = GUARD_READ;
-        guard->at_ns = now.mono_ns + pause_ns(guard, now);
+        take_beat(guard, response, now);
     } else {
         fail(guard, response, now);
         return;

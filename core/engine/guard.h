@@ -7,14 +7,16 @@
 #include "core/adapter/adapters.h"
 #include "core/engine/fence_lease.h"
 #include "core/engine/guard_leases.h"
+#include "core/engine/guard_peers.h"
 
 #define GUARD_BEATS 64 // remembered
+#define GUARD_BODY_MAX (GUARD_RECORD_MAX + 2048)
 
 enum guard_action { GUARD_SUSPENDS, GUARD_DELETES };
 
 struct guard_options {
     const char *origin, *namespace_;
-    const char *identity;     // of this process, never used by another one
+    const char *identity;     // of this process, never used by another one; fit for the name of an annotation
     enum guard_action action; // SUSPENDS: what cannot be suspended is deleted
 };
 
@@ -22,9 +24,10 @@ struct guard_options {
 enum guard_request { GUARD_NONE, GUARD_READ, GUARD_BEAT, GUARD_CREATE, GUARD_CLEAR };
 
 struct guard { // fields are for guard.c only
-    char origin[64], namespace_[64], identity[64], name[FENCE_NAME_MAX], path[256];
+    char origin[64], namespace_[64], identity[GUARD_IDENTITY_MAX], name[FENCE_NAME_MAX], path[256];
     enum guard_action action;
     struct guard_leases leases;
+    struct guard_peers peers;
     struct fence_part cleared; // by the next request, if it is CLEAR
     char lease[FENCE_NAME_MAX];
     uint64_t beats; // made
@@ -34,10 +37,10 @@ struct guard { // fields are for guard.c only
     int64_t at_ns;
     int64_t reached_ns; // the API server last answered, if
     bool reached;       // it ever did
+    int64_t beaten_ns;  // when the last beat was made that was written, or the process began
     bool told_stop;     // the Lease says that it stops mirrors
-    char watches[FENCE_LIST_MAX], stops[FENCE_LIST_MAX];
     char problem[200], unreturned[FENCE_NAME_MAX + 200];
-    char body[FENCE_BODY_MAX];
+    char body[GUARD_BODY_MAX];
 };
 
 void guard_init(struct guard *guard, const struct guard_options *options, struct moment now);

@@ -21,10 +21,12 @@ static bool is_fresh(const struct guarded *lease, struct moment now) {
     return counts(lease) && ends_ns(lease) > now.mono_ns;
 }
 
-// Somebody may have renewed or replaced it since the last list: one more is asked for, and waited for for a while.
+// Somebody may have renewed or replaced it since the last list, in particular if this process was stopped or cut off
+// from its API server: one more is waited for, unless that is refused for a while.
 static bool is_in_doubt(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
     int64_t at_ns = ends_ns(lease);
-    return counts(lease) && at_ns <= now.mono_ns && leases->read_ns < at_ns && now.mono_ns < at_ns + CONFIRM_NS;
+    bool refused = leases->refused_ns && now.mono_ns >= clock_later(leases->refused_ns, at_ns) + CONFIRM_NS;
+    return counts(lease) && at_ns <= now.mono_ns && leases->read_ns < at_ns && !refused;
 }
 
 static bool has_expired(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
@@ -145,8 +147,8 @@ int64_t guard_expires_at_ns(const struct guard_leases *leases, struct moment now
     for (size_t i = 0; i < leases->count; i++)
         if (is_fresh(&leases->list[i], now))
             at_ns = clock_earlier(at_ns, ends_ns(&leases->list[i]));
-        else if (is_in_doubt(leases, &leases->list[i], now))
-            at_ns = clock_earlier(at_ns, ends_ns(&leases->list[i]) + CONFIRM_NS);
+        else if (leases->refused_ns && is_in_doubt(leases, &leases->list[i], now))
+            at_ns = clock_earlier(at_ns, clock_later(leases->refused_ns, ends_ns(&leases->list[i])) + CONFIRM_NS);
     return at_ns;
 }
 
@@ -184,20 +186,49 @@ static struct guarded *place_of(struct guard_leases *leases, struct fence_part p
     return spare;
 }
 
-void guard_lease_read(struct guard_leases *leases, const struct json *item, int64_t made_ns, struct moment now) {
+void guard_lease_read(struct guard_leases *leases, const struct json *item, int64_t made_ns, bool away,
+                      struct moment now) {
     struct fence_part part;
     bool held = fence_lease_is_held(item);
     struct guarded *lease = part_of(leases, item, &part) ? place_of(leases, part) : NULL;
+    const char *version = json_string_or(json_path(item, "metadata", "resourceVersion", NULL), "");
     if (!lease)
         return;
     if (!is_same(lease->part, part) || (lease->released && held)) // a whole fenceAfter from now on
         *lease = (struct guarded){.part = part, .fresh_ns = now.mono_ns};
+    if (away && strcmp(lease->version, version) != 0)
+        lease->fresh_ns = now.mono_ns;
     lease->gone = false;
     lease->released = !held;
     lease->after_ns = fence_lease_after_ns(item);
     lease->fresh_ns = clock_later(lease->fresh_ns, made_ns);
-    text_copy(lease->version, sizeof lease->version,
-              json_string_or(json_path(item, "metadata", "resourceVersion", NULL), ""));
+    text_copy(lease->version, sizeof lease->version, version);
+}
+
+void guard_lease_inherit(struct guard_leases *leases, const struct guard_watched *watched, int64_t ago_ns,
+                         struct moment now) {
+    for (size_t i = 0; i < leases->count; i++) {
+        struct guarded *lease = &leases->list[i];
+        if (!is_same(lease->part, watched->part) || guard_record_version(lease->version) != watched->version)
+            continue;
+        // A host that is there sends beats back within less than half of fenceAfter. So time that no guard measured,
+        // and that is wrong if clocks differ or jump, counts only up to a half unless guards have measured one.
+        int64_t half_ns = lease->after_ns / 2, age_ns = watched->age_ns + clock_later(ago_ns, 0);
+        if (watched->age_ns < half_ns)
+            age_ns = clock_earlier(age_ns, half_ns);
+        int64_t at_ns = now.mono_ns - age_ns;
+        lease->inherited_ns = lease->inherits ? clock_later(lease->inherited_ns, at_ns) : at_ns;
+        lease->inherits = true;
+    }
+}
+
+void guard_leases_inherited(struct guard_leases *leases) {
+    for (size_t i = 0; i < leases->count; i++) {
+        struct guarded *lease = &leases->list[i];
+        if (lease->inherits)
+            lease->fresh_ns = clock_earlier(lease->fresh_ns, lease->inherited_ns);
+        lease->inherits = false;
+    }
 }
 
 const struct guarded *guard_former_lease(const struct guard_leases *leases) {

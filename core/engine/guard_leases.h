@@ -5,7 +5,7 @@
 #define WHARF_ENGINE_GUARD_LEASES_H
 
 #include "core/base/clock.h"
-#include "core/engine/fence_wire.h"
+#include "core/engine/guard_record.h"
 
 #define GUARD_LEASES 192 // of several numbers of shards
 
@@ -16,6 +16,8 @@ struct guarded { // a Lease of the host that was seen by this process: of all it
     bool was_fresh, gone; // at the last look; from the API server
     int64_t after_ns;     // fenceAfter, as it says; 0: not known
     int64_t fresh_ns;     // its holder was there then: counted from
+    bool inherits;        // another guard knows the renewal that this process found first,
+    int64_t inherited_ns; // and counts from then
     char version[32];     // resourceVersion
 };
 
@@ -24,6 +26,7 @@ struct guard_leases { // fields are for guard_leases.c and guard.c only
     struct guarded list[GUARD_LEASES];
     size_t count;
     int64_t asked_ns, read_ns; // when they were last asked for, and when the list was asked for that was read last
+    int64_t refused_ns;        // since when the API server answers, but without a list; 0: it does not, or with one
 };
 
 // Whether a Lease of the host was seen.
@@ -46,8 +49,16 @@ int64_t guard_expires_at_ns(const struct guard_leases *leases, struct moment now
 
 // A list begins: those that it does not have are gone. One that was deleted is not renewed either.
 void guard_leases_begin(struct guard_leases *leases);
-// An item of the list. `made_ns`: when its beat was made by this process; 0: it was not.
-void guard_lease_read(struct guard_leases *leases, const struct json *item, int64_t made_ns, struct moment now);
+// An item of the list. `made_ns`: when its beat was made by this process; 0: it was not. `away`: this process could not
+// write beats, so that its host had none to send back: whether it renewed the Lease at all counts then.
+void guard_lease_read(struct guard_leases *leases, const struct json *item, int64_t made_ns, bool away,
+                      struct moment now);
+// A guard that ran before this one, or runs beside it, found the Lease so, `ago_ns` ago by the clocks of their nodes.
+// Of several guards the one counts that found it renewed last.
+void guard_lease_inherit(struct guard_leases *leases, const struct guard_watched *watched, int64_t ago_ns,
+                         struct moment now);
+// That was all of them.
+void guard_leases_inherited(struct guard_leases *leases);
 
 // Whether the list is to be asked for, before a Lease counts as expired.
 bool guard_leases_ask(const struct guard_leases *leases, struct moment now);

@@ -15,6 +15,7 @@
 #include "core/serve/guard_pages.h"
 #include "core/serve/http.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -182,12 +183,15 @@ static void stop(void *ctx) {
     sem_post(&program->stopped);
 }
 
-// A process is never taken for another one: pods of a StatefulSet keep their names.
+// A process is never taken for another one: pods of a StatefulSet keep their names. It is part of an annotation's name.
 static void name_process(char out[64]) {
     char host[48] = "guard";
-    if (gethostname(host, sizeof host - 1) != 0)
+    if (gethostname(host, sizeof host - 1) != 0 || !isalnum((unsigned char)*host))
         text_copy(host, sizeof host, "guard");
     host[sizeof host - 1] = '\0';
+    for (char *at = host; *at; at++)
+        if (!isalnum((unsigned char)*at))
+            *at = '-';
     snprintf(out, 64, "%.40s_%08x", host, (unsigned)random_system());
 }
 

@@ -28,15 +28,20 @@ struct play {
     enum reason clear;                    // the answer when the guard gives one of them back; REASON_OK: as it is
     int64_t now_ns;
     int64_t guard_zero_ns, host_zero_ns; // when their clocks were zero
+    int64_t guard_wall_ns;               // how much the wall clock of its node is ahead
     int per_mille;                       // how much faster the guard's clock is
     bool host_gone, guard_gone, cut;     // cut: the host does not reach the worker
+    bool guard_cut;                      // its requests are not answered,
+    int guard_code;                      // or so; 0: they are served
+    struct guard second;                 // another guard with the same clock
+    bool has_second;
     struct late late;
-    unsigned news_count, processes;
+    unsigned news_count, processes, version;
 };
 
 static struct moment of_guard(const struct play *play) {
     int64_t since_ns = play->now_ns - play->guard_zero_ns;
-    return (struct moment){since_ns + since_ns / 1000 * play->per_mille, play->now_ns};
+    return (struct moment){since_ns + since_ns / 1000 * play->per_mille, play->now_ns + play->guard_wall_ns};
 }
 
 static struct moment of_host(const struct play *play) {
@@ -46,7 +51,8 @@ static struct moment of_host(const struct play *play) {
 static void start_guard(struct play *play) {
     char identity[32];
     snprintf(identity, sizeof identity, "guard_%u", ++play->processes);
-    play->guard_zero_ns = play->now_ns - play->processes * 1000 * CLOCK_SECOND;
+    if (!play->has_second) // which has the same clock
+        play->guard_zero_ns = play->now_ns - play->processes * 1000 * CLOCK_SECOND;
     guard_init(&play->guard,
                &(struct guard_options){.origin = "here", .namespace_ = "wharf-system", .identity = identity},
                of_guard(play));
@@ -70,22 +76,28 @@ static void end(struct play *play) {
     free(play->late.body);
 }
 
-static enum reason store(const struct request *request, struct json **lease) {
+static void set_version(struct json *lease, unsigned *version) {
+    AUTO_TEXT text = text_format("%u", ++*version);
+    assert_true(pointer_set(lease, "/metadata/resourceVersion", json_new_string(text)));
+}
+
+static enum reason store(const struct request *request, struct json **lease, unsigned *version) {
     AUTO_JSON body = NULL;
     assert_null(json_parse(request->body, request->body_len, &body));
     if (request->verb == VERB_CREATE) {
         assert_null(*lease);
         *lease = json_copy(body);
         assert_true(pointer_set(*lease, "/metadata/uid", json_new_string("l")));
-        assert_true(pointer_set(*lease, "/metadata/resourceVersion", json_new_string("1")));
+        set_version(*lease, version);
         return REASON_OK;
     }
     if (!*lease)
         return REASON_NOT_FOUND;
-    const char *version = json_string_or(pointer_find(body, "/metadata/resourceVersion"), "1");
-    if (strcmp(version, "1") != 0)
+    const char *is = json_string_or(pointer_find(*lease, "/metadata/resourceVersion"), "");
+    if (strcmp(json_string_or(pointer_find(body, "/metadata/resourceVersion"), is), is) != 0)
         return REASON_CONFLICT;
     assert_true(patch_apply(lease, body));
+    set_version(*lease, version);
     return REASON_OK;
 }
 
@@ -124,29 +136,40 @@ static void serve(struct play *play, const struct request *request, struct respo
     struct json **lease = lease_of(play, request->name);
     assert_string_equal(request->namespace_, "wharf-system");
     if (request->verb != VERB_GET)
-        response->reason = store(request, lease);
+        response->reason = store(request, lease, &play->version);
     else
         response->reason = *lease ? REASON_OK : REASON_NOT_FOUND;
     if (response->reason == REASON_OK)
         assert_null(object_new(json_copy(*lease), NULL, NULL, &response->object));
 }
 
-static void run_guard(struct play *play) {
+static void run_guard(struct play *play, struct guard *guard) {
     struct request request;
     int64_t at_ns;
     enum guard_request type;
-    while (!play->guard_gone &&
-           (type = guard_next(&play->guard, of_guard(play), NULL, &request, &at_ns)) != GUARD_NONE) {
+    while ((type = guard_next(guard, of_guard(play), NULL, &request, &at_ns)) != GUARD_NONE) {
         struct response response;
-        guard_sent(&play->guard, type);
-        if (type == GUARD_CLEAR && play->clear != REASON_OK)
-            response =
-                (struct response){.reason = play->clear, .message = strdup("not that one"), .retry_after_ns = -1};
+        guard_sent(guard, type);
+        enum reason reason = play->guard_cut       ? REASON_NOT_SENT
+                             : play->guard_code    ? REASON_FORBIDDEN
+                             : type == GUARD_CLEAR ? play->clear
+                                                   : REASON_OK;
+        if (reason != REASON_OK)
+            response = (struct response){
+                .reason = reason, .code = play->guard_code, .message = strdup("not that one"), .retry_after_ns = -1};
         else
             serve(play, &request, &response);
-        guard_answer(&play->guard, &response, of_guard(play));
+        guard_answer(guard, &response, of_guard(play));
         response_clear(&response);
     }
+    (void)guard_look(&guard->leases, of_guard(play));
+}
+
+static void run_guards(struct play *play) {
+    if (!play->guard_gone)
+        run_guard(play, &play->guard);
+    if (play->has_second)
+        run_guard(play, &play->second);
 }
 
 static void run_one(struct play *play, struct fence_lease *host, struct fence_news *out) {
@@ -182,12 +205,12 @@ static void run_host(struct play *play) {
 
 static void pass(struct play *play, int64_t ns) {
     for (int64_t end_ns = play->now_ns + ns; play->now_ns < end_ns; play->now_ns += STEP_NS) {
-        run_guard(play);
-        (void)guard_look(&play->guard.leases, of_guard(play));
+        run_guards(play);
         run_host(play);
         if (play->late.body && play->late.at_ns <= play->now_ns) {
             AUTO_JSON body = harness_json(play->late.body);
             assert_true(patch_apply(&play->leases[0], body));
+            set_version(play->leases[0], &play->version);
             free(play->late.body);
             play->late.body = NULL;
         }

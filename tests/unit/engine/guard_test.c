@@ -76,8 +76,7 @@ static void a_renewal_that_arrives_late_extends_nothing(void **state) {
     start(&play);
     pass(&play, 10 * CLOCK_MINUTE);
     play.cut = true;
-    char beat[FENCE_BEAT_MAX];
-    text_copy(beat, sizeof beat, object_annotation(play.guards, FENCE_BEAT));
+    AUTO_TEXT beat = text_format("%s/%llu", play.guard.identity, (unsigned long long)play.guard.beats);
     play.late = (struct late){text_format("{'metadata':{'annotations':{'wharf.dev/beat':'%s'}},'spec':{'renewTime':"
                                           "'2030-01-01T00:00:00.000000Z','holderIdentity':'host'}}",
                                           beat),
@@ -86,16 +85,15 @@ static void a_renewal_that_arrives_late_extends_nothing(void **state) {
     end(&play);
 }
 
-static void a_guard_that_just_started_waits_a_full_fence_after(void **state) {
+static void the_first_guard_of_a_worker_waits_a_full_fence_after(void **state) {
     (void)state;
     struct play play;
     start(&play);
     pass(&play, 10 * CLOCK_MINUTE);
     play.cut = true;
     pass(&play, AFTER_NS / 2);
-    play.guard_gone = true;
-    pass(&play, 2 * CLOCK_SECOND);
-    play.guard_gone = false;
+    json_free(play.guards);
+    play.guards = NULL; // nothing is known of one before it
     start_guard(&play);
     int64_t took_ns = time_to_fence_ns(&play);
     assert_in_range(took_ns, AFTER_NS - CLOCK_SECOND, AFTER_NS + CLOCK_SECOND);
@@ -119,6 +117,194 @@ static void a_restart_just_before_it_would_act_is_within_what_the_host_waits(voi
         start_guard(&play);
         assert_true(time_to_fence_ns(&play) < INT64_MAX);
         assert_true(sure_in_ns(&play) > 0);
+        end(&play);
+    }
+}
+
+static void restart_after(struct play *play, int64_t begun_ns, int64_t at_ns, int64_t down_ns) {
+    pass(play, begun_ns + at_ns - play->now_ns);
+    play->guard_gone = true;
+    pass(play, down_ns);
+    play->guard_gone = false;
+    start_guard(play);
+}
+
+// Each process goes on where the one before it ended: the host gives the worker up after they have acted.
+static void a_guard_that_is_restarted_again_and_again_goes_on_counting(void **state) {
+    (void)state;
+    for (int per_mille = -20; per_mille <= 20; per_mille += 20) {
+        struct play play;
+        start(&play);
+        play.per_mille = per_mille;
+        pass(&play, 10 * CLOCK_MINUTE);
+        play.cut = true;
+        int64_t begun_ns = play.now_ns;
+        restart_after(&play, begun_ns, AFTER_NS * 3 / 4, 2 * CLOCK_SECOND);
+        assert_false(fences(&play));
+        restart_after(&play, begun_ns, AFTER_NS * 33 / 20, 2 * CLOCK_SECOND);
+        assert_in_range(time_to_fence_ns(&play), 0, CLOCK_SECOND); // it acted before, and goes on
+        assert_true(sure_in_ns(&play) > 0);
+        end(&play);
+    }
+}
+
+// How long it takes from the restart on; the host is cut off when the test begins.
+static void a_guard_that_was_down_counts_that_time(void **state) {
+    (void)state;
+    static const struct {
+        int64_t at_ns, down_ns, wall_ns; // the clock of the new process's node is so much ahead
+        int64_t least_ns, most_ns;
+    } rows[] = {
+        {AFTER_NS * 3 / 4, AFTER_NS / 2, 0, 0, CLOCK_SECOND},
+        {AFTER_NS * 3 / 4, AFTER_NS / 8, 0, 0, AFTER_NS / 8},
+        {AFTER_NS * 3 / 4, AFTER_NS / 8, -CLOCK_MINUTE * 60, 0, AFTER_NS / 4 + CLOCK_SECOND},
+        {AFTER_NS * 3 / 4, AFTER_NS / 8, CLOCK_MINUTE * 60, 0, CLOCK_SECOND},
+        // Until a half was measured, time that was not measured counts up to a half.
+        {AFTER_NS / 8, AFTER_NS * 3 / 4, 0, AFTER_NS * 3 / 8, AFTER_NS / 2 + CLOCK_SECOND},
+        {AFTER_NS / 8, AFTER_NS / 8, CLOCK_MINUTE * 60, AFTER_NS * 3 / 8, AFTER_NS / 2 + CLOCK_SECOND},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct play play;
+        start(&play);
+        pass(&play, 10 * CLOCK_MINUTE);
+        play.cut = true;
+        play.guard_wall_ns = 0;
+        pass(&play, rows[i].at_ns);
+        play.guard_gone = true;
+        pass(&play, rows[i].down_ns);
+        play.guard_gone = false;
+        play.guard_wall_ns = rows[i].wall_ns;
+        start_guard(&play);
+        int64_t took_ns = time_to_fence_ns(&play);
+        if (took_ns < rows[i].least_ns || took_ns > rows[i].most_ns)
+            fail_msg("row %zu: %lld ms", i, (long long)(took_ns / CLOCK_MS));
+        assert_true(sure_in_ns(&play) > 0);
+        end(&play);
+    }
+}
+
+static void start_second(struct play *play) {
+    play->has_second = true;
+    guard_init(&play->second,
+               &(struct guard_options){.origin = "here", .namespace_ = "wharf-system", .identity = "second_1"},
+               of_guard(play));
+}
+
+static size_t count_records(const struct play *play) {
+    size_t records = 0;
+    for (const struct json *item = json_first(pointer_find(play->guards, "/metadata/annotations")); item;
+         item = json_next(item))
+        records += guard_record_identity(json_key(item)) != NULL;
+    return records;
+}
+
+// Processes that end soon after they began, each of which has to add to the count.
+static void a_guard_that_is_restarted_all_the_time_stops_them_too(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 10 * CLOCK_MINUTE);
+    play.cut = true;
+    while (!fences(&play)) {
+        pass(&play, 3 * CLOCK_SECOND);
+        assert_true(sure_in_ns(&play) > 0);
+        if (!fences(&play))
+            start_guard(&play);
+    }
+    assert_in_range(count_records(&play), 2, GUARD_PEERS + 1);
+    end(&play);
+}
+
+enum absence { ENDED, STOPPED, CUT_OFF };
+
+// The host renews all the time, but there were no beats that it could have sent back. Nothing is stopped.
+static void an_absence_of_the_guard_is_not_one_of_the_host(void **state) {
+    (void)state;
+    static const int64_t jumps_ns[] = {0, 120 * CLOCK_MINUTE, -120 * CLOCK_MINUTE};
+    for (int absence = ENDED; absence <= CUT_OFF; absence++)
+        for (size_t j = 0; j < 3; j++)
+            for (int64_t down_ns = 2 * CLOCK_SECOND; down_ns < 10 * AFTER_NS; down_ns += down_ns / 3) {
+                struct play play;
+                start(&play);
+                pass(&play, 5 * CLOCK_MINUTE + down_ns % (11 * CLOCK_SECOND));
+                play.guard_gone = absence != CUT_OFF;
+                play.guard_cut = absence == CUT_OFF;
+                pass(&play, down_ns);
+                play.guard_gone = play.guard_cut = false;
+                play.guard_wall_ns = jumps_ns[j];
+                if (absence == ENDED)
+                    start_guard(&play);
+                for (int step = 0; step < 400; step++) {
+                    pass(&play, STEP_NS);
+                    if (fences(&play))
+                        fail_msg("absence %d of %lld s", absence, (long long)(down_ns / CLOCK_SECOND));
+                }
+                end(&play);
+            }
+}
+
+static void of_two_guards_either_is_enough(void **state) {
+    (void)state;
+    for (int first_ends = 0; first_ends < 2; first_ends++) {
+        struct play play;
+        start(&play);
+        pass(&play, CLOCK_MINUTE);
+        assert_int_equal(play.news.guards, 1);
+        start_second(&play);
+        pass(&play, 10 * CLOCK_MINUTE);
+        assert_int_equal(play.news.guards, 2);
+        play.cut = true;
+        pass(&play, AFTER_NS / 4);
+        play.guard_gone = first_ends; // for good
+        play.has_second = first_ends;
+        pass(&play, AFTER_NS * 7 / 8);
+        const struct guard *left = first_ends ? &play.second : &play.guard;
+        assert_true(guard_is_fencing(&left->leases, of_guard(&play)));
+        assert_true(sure_in_ns(&play) > AFTER_NS);
+        assert_int_equal(count_records(&play), 1); // that of the other one is removed
+        end(&play);
+    }
+}
+
+// Each is away for a while or made anew, in turns: nothing is stopped, and the host sees one at least.
+static void while_one_guard_is_away_or_started_the_other_one_goes_on(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    start_second(&play);
+    pass(&play, 10 * CLOCK_MINUTE);
+    for (int i = 0; i < 60; i++) {
+        play.guard_gone = i % 4 == 0;
+        play.has_second = i % 4 != 2;
+        if (i % 8 == 1)
+            start_guard(&play);
+        for (int step = 0; step < 40 + 11 * i; step++) {
+            pass(&play, STEP_NS);
+            assert_false(!play.guard_gone && fences(&play));
+            assert_false(play.has_second && guard_is_fencing(&play.second.leases, of_guard(&play)));
+            assert_true(play.news.guarded && play.news.guards > 0);
+            assert_true(count_records(&play) <= 3);
+        }
+    }
+    end(&play);
+}
+
+// It lists the Leases once more before it acts, and again while its API server does not answer.
+static void without_a_list_of_leases_it_acts_only_if_that_is_refused(void **state) {
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        struct play play;
+        start(&play);
+        pass(&play, 10 * CLOCK_MINUTE);
+        play.cut = true;
+        pass(&play, AFTER_NS / 4);
+        play.guard_cut = !refused;
+        play.guard_code = refused ? 403 : 0;
+        pass(&play, AFTER_NS * 3 / 4 + 3 * CLOCK_SECOND);
+        assert_int_equal(fences(&play), refused);
+        play.guard_cut = false;
+        pass(&play, 3 * CLOCK_SECOND);
+        assert_true(fences(&play));
         end(&play);
     }
 }
@@ -250,8 +436,7 @@ static void a_longer_time_is_not_written_before_the_host_counts_with_it(void **s
     pass(&play, 5 * CLOCK_MINUTE);
     while (type != FENCE_READ)
         if (!ask_once(&play, &type, true)) {
-            run_guard(&play);
-            (void)guard_look(&play.guard.leases, of_guard(&play));
+            run_guards(&play);
             play.now_ns += STEP_NS;
         }
     fence_lease_set_after(&play.host, 3 * AFTER_NS);
@@ -357,8 +542,15 @@ int main(void) {
         cmocka_unit_test(a_host_that_is_gone_is_noticed_within_fence_after),
         cmocka_unit_test(it_stays_so_until_a_new_beat_has_come_back),
         cmocka_unit_test(a_renewal_that_arrives_late_extends_nothing),
-        cmocka_unit_test(a_guard_that_just_started_waits_a_full_fence_after),
+        cmocka_unit_test(the_first_guard_of_a_worker_waits_a_full_fence_after),
         cmocka_unit_test(a_restart_just_before_it_would_act_is_within_what_the_host_waits),
+        cmocka_unit_test(a_guard_that_is_restarted_again_and_again_goes_on_counting),
+        cmocka_unit_test(a_guard_that_was_down_counts_that_time),
+        cmocka_unit_test(a_guard_that_is_restarted_all_the_time_stops_them_too),
+        cmocka_unit_test(an_absence_of_the_guard_is_not_one_of_the_host),
+        cmocka_unit_test(of_two_guards_either_is_enough),
+        cmocka_unit_test(while_one_guard_is_away_or_started_the_other_one_goes_on),
+        cmocka_unit_test(without_a_list_of_leases_it_acts_only_if_that_is_refused),
         cmocka_unit_test(without_a_lease_it_does_nothing),
         cmocka_unit_test(a_lease_that_was_given_back_is_not_missed),
         cmocka_unit_test(a_lease_that_somebody_deleted_is_not_renewed_either),

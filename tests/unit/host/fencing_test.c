@@ -7,8 +7,8 @@
 
 #define GUARD                                                                                                          \
     "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"wharf-guard-o\",\"uid\":"  \
-    "\"u\",\"resourceVersion\":\"5\",\"annotations\":{\"wharf.dev/"                                                    \
-    "beat\":\"b-1\"}},\"spec\":{\"leaseDurationSeconds\":300}}"
+    "\"u\",\"resourceVersion\":\"5\",\"annotations\":{\"guard."                                                        \
+    "wharf.dev/g\":\"1 1767323045000 300\"}},\"spec\":{\"leaseDurationSeconds\":300}}"
 
 struct stand {
     struct fake_transport fake;
