@@ -2,6 +2,7 @@
 """Guards in workers: what a cut-off worker runs is stopped before it runs elsewhere."""
 import contextlib
 import os
+import signal
 import subprocess
 import time
 import urllib.error
@@ -48,7 +49,7 @@ def _fetch(port, page):
 
 
 @contextlib.contextmanager
-def _guard(env, worker, *arguments):
+def _guard(env, worker, *arguments, name="guard"):
     """`wharf guard` in the worker, with the rights of its ServiceAccount."""
     answer = worker.admin.create("serviceaccounts", "wharf-system", {
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}},
@@ -56,9 +57,9 @@ def _guard(env, worker, *arguments):
     token = worker.write("guard.token", answer["status"]["token"] + "\n")
     path = worker.kubeconfig("wharf-guard", token_file=os.path.basename(token))
     port = free_port()
-    guard = Process("guard", [env.host.wharf, "guard", "--origin", "e2e", "--adapters", env.host.adapters,
+    guard = Process(name, [env.host.wharf, "guard", "--origin", "e2e", "--adapters", env.host.adapters,
                               "--adapters-enabled", "job", "--kubeconfig", path, "--serve", f"127.0.0.1:{port}", *arguments],
-                    os.path.join(env.folder, f"guard-{worker.name}.log"))
+                    os.path.join(env.folder, f"{name}-{worker.name}.log"))
     guard.page = lambda page: _fetch(port, page)
     guard.start()
     try:
@@ -94,9 +95,10 @@ def _fenced(env, worker, name):
     return mirror["spec"]["suspend"] and FENCED in mirror["metadata"]["annotations"]
 
 
-def _lose(env, first, names):
+def _lose(env, first, names, meanwhile=lambda: None):
     """Until each is placed anew: never while the first worker runs it."""
     def moved(name):
+        meanwhile()
         ran = _runs(env.mirror(first.name, name))
         attempt = env.job(name)["metadata"]["annotations"]["wharf.dev/attempt"]
         assert attempt == "1" or not ran, f"{name} is placed again while it runs in {first.name}"
@@ -128,6 +130,69 @@ def a_cut_off_worker_has_stopped_what_runs_before_it_runs_elsewhere(env):
             until(lambda name=name: not env.mirror(first.name, name), f"the stale mirror of {name} to be deleted")
         env.release()
         for name in names:
+            env.until_finished(name)
+
+
+def a_guard_that_is_restarted_goes_on_counting(env):
+    """Killed and started again, 0.4 of fenceAfter later, at 0.75 and at 1.65 of it: one that counts anew would act too late."""
+    env.host.stop()
+    _allow(env)
+    first = env.workers[0]
+    with _guard(env, first) as guard:
+        since = env.host.log_size()
+        env.use_all(**FENCING)
+        _knows_the_guard(env, since)
+        names, cut_off = _on_first(env)
+        with env.relay.silent():
+            begun = time.monotonic()
+            acts = [(7.5, guard.kill), (11.5, guard.start), (16.5, guard.kill), (20.5, guard.start)]
+
+            def restart():
+                while acts and time.monotonic() - begun >= acts[0][0]:
+                    acts.pop(0)[1]()
+            _lose(env, first, cut_off, restart)
+            assert not acts, acts
+        for name in cut_off:
+            until(lambda name=name: not env.mirror(first.name, name), f"the stale mirror of {name} to be deleted")
+        env.release()
+        for name in names:
+            env.until_finished(name)
+
+
+def of_two_guards_one_is_enough_and_one_that_was_stopped_does_no_harm(env):
+    env.host.stop()
+    _allow(env)
+    first = env.workers[0]
+    with _guard(env, first) as guard, _guard(env, first, name="second"):
+        since = env.host.log_size()
+        env.use_all(**FENCING)
+        until(lambda: env.host.logged("the worker has 2 guards", since), "the host to see both guards")
+        names, cut_off = _on_first(env)
+        guard.child.send_signal(signal.SIGSTOP)
+        try:
+            with env.relay.silent():
+                _lose(env, first, cut_off)
+            for name in cut_off:
+                until(lambda name=name: not env.mirror(first.name, name), f"the stale mirror of {name} to be deleted")
+            for name in cut_off:
+                env.placed(name, attempt=2)
+            more = []
+
+            def place():
+                more.append(f"more-{len(more)}")
+                env.submit(job(more[-1], hold="all"))
+                return env.placed(more[-1]) == first.name
+            until(place, "the first worker to get a Job again")
+            env.until_counts(more[-1], ready=1)
+        finally:
+            guard.child.send_signal(signal.SIGCONT)
+        end = time.monotonic() + 5
+        while time.monotonic() < end:  # it counted long enough, and finds that the host is there
+            mirror = env.mirror(first.name, more[-1])
+            assert _runs(mirror) and FENCED not in mirror["metadata"]["annotations"], brief(mirror)
+            time.sleep(0.2)
+        env.release()
+        for name in [*names, *more]:
             env.until_finished(name)
 
 
