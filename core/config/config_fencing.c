@@ -58,7 +58,7 @@ static void check_takeover(struct config_reader *reader) {
                    "found %s, expected at least %s, twice leaderElection.leaseDuration", after, least);
 }
 
-// Like fence_sure_ns: the guard may have been restarted once, and takes some time to stop what runs.
+// Like fence_sure_ns: for as long as fenceAfter no guard may have run, and it takes some time to stop what runs.
 void config_check_fencing(struct config_reader *reader) {
     const struct config *config = reader->config;
     int64_t after_ns = config->fencing.after_ns, sure_ns = 2 * after_ns + after_ns / 4 + 5 * CLOCK_SECOND;
