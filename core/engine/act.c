@@ -13,6 +13,7 @@
 #include "core/engine/dropped.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
+#include "core/engine/fence.h"
 #include "core/engine/final_status.h"
 #include "core/engine/finalizer.h"
 #include "core/engine/give_up.h"
@@ -456,6 +457,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     }
     orphans_check(engine, entry);
     retry_if_due(engine, entry);
+    fence_check(engine, entry);
     pending_check(engine, entry);
     answer_check_dropped(engine, entry);
     drop_empty_mirrors(engine, entry);

@@ -4,6 +4,7 @@
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/event.h"
+#include "core/engine/facts.h"
 #include "core/engine/fence_state.h"
 #include "core/engine/mirror.h"
 #include "core/engine/report.h"
@@ -70,24 +71,26 @@ uint64_t engine_renews(const struct engine *engine, size_t cluster) {
     return 0;
 }
 
-void fence_read_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *object) {
-    const char *since = object_annotation(object, MARK_FENCED);
+void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object) {
     bool was = mirror->facts.fenced;
-    mirror->facts.fenced = since;
-    if (since && !was) { // the guard may do so still: what it was last seen to do is older
-        fence_forget(engine, mirror->facts.cluster);
-        for (size_t k = 0; k < engine->n_kinds; k++)
-            cluster_refresh(engine, mirror->facts.cluster, k);
-    }
-    bool current = entry->facts.exists && !entry->facts.finished && mirror->facts.of_workload &&
-                   mirror->facts.attempt == entry->facts.attempt && mirror->facts.cluster == entry->facts.cluster;
-    if (!since || was || !current)
+    mirror->facts.fenced = object_annotation(object, MARK_FENCED);
+    mirror->fenced_reported = mirror->fenced_reported && mirror->facts.fenced;
+    if (!mirror->facts.fenced || was)
         return;
-    char time[CLOCK_RFC3339_MAX];
-    text_copy(time, sizeof time, since);
+    fence_forget(engine, mirror->facts.cluster); // a guard may do so still: what it was last seen to do is older
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        cluster_refresh(engine, mirror->facts.cluster, k);
+}
+
+void fence_check(struct engine *engine, struct entry *entry) {
+    bool runs = entry->facts.exists && !entry->facts.finished;
+    struct mirror *mirror = runs ? facts_placed_mirror(entry) : NULL;
+    if (!mirror || !mirror->facts.fenced || mirror->fenced_reported)
+        return;
+    mirror->fenced_reported = true;
     report_event(engine, entry, true, "Fenced", "Observe",
-                 "the guard of %s suspended the mirror at %s, since it had not heard of this host; %s",
-                 engine->names[mirror->facts.cluster], time,
+                 "the guard of %s suspended the mirror, since it had not heard of this host; %s",
+                 engine->names[mirror->facts.cluster],
                  engine->fencing.enabled ? "it is resumed once the guard has"
                                          : "fencing is not enabled in this host, so it stays so");
 }

@@ -24,7 +24,9 @@ void fence_take(struct engine *engine, const struct engine_event *event);
 // identified and not refused, and some kind is followed there. Without shards, bit 0.
 uint64_t engine_renews(const struct engine *engine, size_t cluster);
 
-// Reads from a mirror whether the guard suspended it, and tells it once.
-void fence_read_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *object);
+// Reads from a mirror whether the guard suspended it.
+void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object);
+// Reports once that the guard suspended the mirror of the current attempt.
+void fence_check(struct engine *engine, struct entry *entry);
 
 #endif

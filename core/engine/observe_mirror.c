@@ -83,7 +83,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     }
     story_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
-    fence_read_mirror(engine, entry, m, object);
+    fence_read_mirror(engine, m, object);
     unresumed_read(engine, entry, m, object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
     wharf_phase phase;

@@ -61,6 +61,7 @@ struct mirror {
     bool was_of_workload : 1;         // of one that this process has seen
     bool unmarked : 1;                // identified by its uid: it lacks marks, and watches may not show it
     bool outdated : 1;                // it was deleted while a request about it was in flight
+    bool fenced_reported : 1;         // that a guard suspended it
     bool had_status : 1;              // it had a status, so an empty one was cleared
     bool record_unsure : 1;           // the outcome of a later patch is unknown
     bool dropping_reported : 1;       // the worker drops what is carried: reported

@@ -154,6 +154,27 @@ static void what_the_guard_suspended_is_resumed_once_it_has_heard_of_the_host(vo
     }
 }
 
+// The worker's list comes before that of the management cluster.
+static void a_mirror_that_is_seen_before_its_workload_is_reported_too(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, true, true);
+    place(&stage);
+    stage_disconnect(&stage, 1);
+    assert_int_equal(stage_patch(&stage, 1, "a", NULL, SUSPENDED), 200);
+    engine_free(stage.engine);
+    update_free(&stage.update);
+    assert_null(engine_new(&stage.options, stage.now, &stage.engine));
+    stage_connect(&stage, 1);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Fenced: the guard of w1 suspended the mirror"), 0);
+    stage_connect(&stage, 0);
+    stage_connect(&stage, 2);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "Fenced: the guard of w1 suspended the mirror"), 1);
+    stage_end(&stage);
+}
+
 // The worker was silent, but not for so long that it counts as lost: what was known of the guard is from before.
 static void what_was_known_of_the_guard_before_it_acted_does_not_count(void **state) {
     (void)state;
@@ -255,6 +276,7 @@ int main(void) {
         cmocka_unit_test(a_new_leader_waits_for_what_the_former_one_may_have_renewed),
         cmocka_unit_test(nothing_new_goes_where_the_guard_would_stop_it),
         cmocka_unit_test(what_the_guard_suspended_is_resumed_once_it_has_heard_of_the_host),
+        cmocka_unit_test(a_mirror_that_is_seen_before_its_workload_is_reported_too),
         cmocka_unit_test(what_was_known_of_the_guard_before_it_acted_does_not_count),
         cmocka_unit_test(a_fenced_mirror_that_is_not_the_current_attempt_is_deleted),
         cmocka_unit_test(a_host_without_fencing_resumes_nothing_that_a_guard_suspended),
