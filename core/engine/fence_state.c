@@ -20,6 +20,7 @@ void fence_count(struct engine *engine, size_t cluster) {
     if (state != stats->guard)
         stats->guard_since_ns = engine->now.wall_ns;
     stats->guard = state;
+    stats->guards = engine->fencing.enabled && fence->known ? fence->news.guards : 0;
 }
 
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {

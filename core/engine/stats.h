@@ -81,6 +81,7 @@ struct stats_cluster {
     struct stats_capacity capacity;
     enum guard_state guard;
     int64_t guard_since_ns; // wall clock
+    uint64_t guards;        // that were alive when the worker was last read (fence.h); 0 without fencing
     uint64_t unproven;      // mirrors that are neither adopted nor deleted because they are not proven
 };
 

@@ -177,6 +177,7 @@ static void put_guard(const struct host_snapshot *snapshot, const struct stats_c
     writer_object(out, "guard");
     writer_string(out, "state", states[cluster->guard]);
     writer_time(out, "since", cluster->guard_since_ns);
+    writer_uint(out, "guards", cluster->guards);
     writer_end(out, '}');
 }
 

@@ -87,6 +87,13 @@ static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
                            (size_t)stats_contact(&s->stats, c) == i);
 }
 
+static void print_guards(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_worker_guards";
+    metrics_family(out, name, "gauge", "Guards of a worker that were alive when it was last read; 0 without fencing.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        metrics_sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].guards);
+}
+
 static void print_watch_states(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_watch_state";
     metrics_family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the present state, else 0.");
@@ -277,6 +284,7 @@ void metrics_print_clusters(const struct host_snapshot *s, struct buffer *out) {
     print_durations(s, out);
     print_windows(s, out);
     print_contacts(s, out);
+    print_guards(s, out);
     print_watches(s, out);
     print_workers(s, out);
     print_watch_flags(s, out);

@@ -184,7 +184,8 @@ static const char *guard(const struct json *item, char cell[STATUS_CELL_MAX]) {
     const char *since = status_age(text_of(of, "since"), age);
     if (!json_is(of, JSON_OBJECT) || !*since)
         return text_of(of, "state");
-    snprintf(cell, STATUS_CELL_MAX, "%s %s", text_of(of, "state"), since);
+    snprintf(cell, STATUS_CELL_MAX, "%lld %s %s", (long long)json_int64(json_get(of, "guards"), 0),
+             text_of(of, "state"), since);
     return cell;
 }
 

@@ -234,6 +234,17 @@ static void the_lease_is_renewed_while_the_worker_is_followed_and_not_refused(vo
     stage_end(&stage);
 }
 
+static void the_number_of_guards_is_known(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, true, true);
+    for (unsigned guards = 0; guards < 4; guards++) {
+        stage_fence(&stage, 1, &(struct fence_news){.guards = guards, .guarded = guards > 0});
+        assert_int_equal(engine_stats(stage.engine)->clusters[1].guards, guards);
+    }
+    stage_end(&stage);
+}
+
 static void set_enabled(struct stage *stage, bool enabled) {
     struct engine_settings settings = {.worker_lost_timeout_ns = LOST_NS,
                                        .mirror_retention_ns = stage->options.mirror_retention_ns,
@@ -254,6 +265,7 @@ static void a_guard_that_was_seen_before_fencing_was_disabled_does_not_count_lat
         begin(&stage, true, true);
         place(&stage);
         set_enabled(&stage, false);
+        assert_int_equal(engine_stats(stage.engine)->clusters[1].guards, 0);
         set_enabled(&stage, true);
         assert_int_equal(engine_fence_epoch(stage.engine), 1);
         guarded(&stage, 1, CLOCK_MINUTE); // read before, and told late
@@ -281,6 +293,7 @@ int main(void) {
         cmocka_unit_test(a_fenced_mirror_that_is_not_the_current_attempt_is_deleted),
         cmocka_unit_test(a_host_without_fencing_resumes_nothing_that_a_guard_suspended),
         cmocka_unit_test(the_lease_is_renewed_while_the_worker_is_followed_and_not_refused),
+        cmocka_unit_test(the_number_of_guards_is_known),
         cmocka_unit_test(a_guard_that_was_seen_before_fencing_was_disabled_does_not_count_later),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

@@ -194,7 +194,8 @@ static size_t count_records(const struct play *play) {
     size_t records = 0;
     for (const struct json *item = json_first(pointer_find(play->guards, "/metadata/annotations")); item;
          item = json_next(item))
-        records += guard_record_identity(json_key(item)) != NULL;
+        if (guard_record_identity(json_key(item)))
+            records++;
     return records;
 }
 
