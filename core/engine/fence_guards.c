@@ -48,8 +48,7 @@ static void read_one(struct fence_guards *guards, const struct json *item, bool 
     struct guard_record record;
     const char *identity = guard_record_identity(json_key(item)), *text = json_string(item), *rest = NULL;
     struct fence_guard *guard = identity ? find(guards, identity) : NULL;
-    if (!identity || (guard && guard->listed) || known == !guard || !text ||
-        !guard_record_read(text, &record, &rest))
+    if (!identity || (guard && guard->listed) || known == !guard || !text || !guard_record_read(text, &record, &rest))
         return;
     if (!known)
         guard = add(guards, identity);

@@ -8,7 +8,7 @@
 #include "core/engine/guard_record.h"
 
 #define FENCE_GUARDS 8 // processes whose beats are sent back
-#define FENCE_BEATS_MAX (FENCE_GUARDS * FENCE_BEAT_MAX)
+#define FENCE_BEATS_MAX ((size_t)FENCE_GUARDS * FENCE_BEAT_MAX)
 
 struct fence_guard {
     char identity[GUARD_IDENTITY_MAX];
