@@ -30,6 +30,7 @@
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
 #include "core/engine/retry.h"
+#include "core/engine/rival.h"
 #include "core/engine/shard.h"
 #include "core/engine/space_retry.h"
 #include "core/engine/story.h"
@@ -471,6 +472,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
         report_decision(engine, entry, &action);
     } while (!pacing_admits(engine, entry, &action) || perform(engine, entry, &action));
     pacing_end(entry);
+    rival_check(engine, entry);
     capacity_follow(engine, entry, action.waiting == WAITING_CAPACITY);
     entry->blocked = action.blocked;
     entry->why = action.why;

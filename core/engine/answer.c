@@ -13,6 +13,8 @@
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
 #include "core/engine/rewound.h"
+#include "core/engine/rival.h"
+#include "core/engine/writer.h"
 
 #include <stdlib.h>
 
@@ -58,6 +60,17 @@ bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
     return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
 }
 
+static void answer_of_writer(struct engine *engine, struct entry *entry, const struct pending *pending,
+                             const struct response *response) {
+    entry->lookups--;
+    if (!entry->facts.exists)
+        return;
+    if (pending->source == WRITER_STATUS)
+        rival_answered(engine, entry, pending, response);
+    else
+        repeat_writer_answered(engine, entry, pending, response);
+}
+
 void answer_handle(struct engine *engine, struct engine_event *event) {
     uint64_t id = event->answer.command;
     struct response *response = event->answer.response;
@@ -90,7 +103,7 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     }
     engine->stats.clusters[pending.cluster].answers[verb][response->reason]++;
     if (pending.type == PENDING_WRITER)
-        repeat_writer_answered(engine, entry, &pending, response);
+        answer_of_writer(engine, entry, &pending, response);
     else if (pending.type == PENDING_READ)
         answer_of_read(engine, entry, &pending, response);
     else if (pending.type == PENDING_ACTIVE)

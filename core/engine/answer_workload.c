@@ -9,6 +9,7 @@
 #include "core/engine/pause.h"
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
+#include "core/engine/rival.h"
 
 #include <string.h>
 
@@ -81,6 +82,8 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
         object_free(object);
         return;
     }
+    if (!place)
+        rival_status_answered(entry, object->value);
     struct entry before = *entry;
     uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
     observe_workload(engine, entry, object);

@@ -47,6 +47,8 @@ static struct action finished(const struct decide_facts *f) {
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
+    if (f->workload->foreign_end)
+        return action_none("its mirror's end is reported first");
     if (decide_may_release(f, m))
         return decide_release(m, "its status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))
@@ -81,10 +83,14 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     const struct mirror_facts *other = adoptable(f);
     if (other)
         return decide_place(f, other->cluster, other->attempt, "its mirror was found");
-    if (w->finished)
+    const struct mirror_facts *current = decide_placed(f);
+    bool disputed = decide_is_disputed(w, current);
+    if (w->finished && !disputed)
         return finished(f);
     if (w->misplaced && w->restores.at_ns <= f->now_ns)
         return decide_place(f, w->cluster, w->attempt, "its annotations were changed by somebody else");
+    if (disputed)
+        return decide_for_disputed(f, current);
     const struct mirror_facts *held = unproven(f);
     if (held) {
         struct action copy = decide_status(f, waiting_text(WAITING_PROOF));

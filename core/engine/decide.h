@@ -86,6 +86,8 @@ struct workload_facts {
     bool misplaced : 1;        // the annotations do not name `cluster` and `attempt`, where its mirror is: restore them
     bool queued : 1;           // the management cluster's Kueue has not admitted it
     bool barred : 1;           // nor will it: an admission check has rejected it
+    bool ended : 1;            // finished, and that is its mirror's final status, or this host's
+    bool foreign_end : 1;      // finished, and another writer said so while its mirror ran
 };
 
 // Of the object of this name in one worker, as the mirror keeps it.
@@ -224,6 +226,9 @@ bool decide_is_held(const struct decide_facts *facts, const struct mirror_facts 
 const struct mirror_facts *decide_placed(const struct decide_facts *facts);
 // The same, unless its worker was given up: the source of the status.
 const struct mirror_facts *decide_followed(const struct decide_facts *facts);
+
+// Its status is final and its mirror runs, as far as is known: nothing of the mirror ends for that reason.
+bool decide_is_disputed(const struct workload_facts *workload, const struct mirror_facts *placed);
 
 // The final status of the current attempt's mirror is not written yet.
 bool decide_has_final_status(const struct workload_facts *workload);

@@ -59,6 +59,10 @@ const struct mirror_facts *decide_followed(const struct decide_facts *f) {
     return decide_given_up_ns(f, worker, worker->lost_since_ns) <= f->now_ns ? NULL : m;
 }
 
+bool decide_is_disputed(const struct workload_facts *w, const struct mirror_facts *placed) {
+    return w->finished && !w->ended && placed && !placed->finished;
+}
+
 bool decide_has_final_status(const struct workload_facts *w) {
     return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
 }

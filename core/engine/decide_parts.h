@@ -37,6 +37,8 @@ struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *wait
                                      bool *is_blocked);
 // Rule 6: a finished workload is not run again; its final status is written even if the mirror is gone.
 struct action decide_final_status(const struct decide_facts *f);
+// Of a disputed workload: its mirror is followed, and neither moved nor replaced.
+struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current);
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
 
 #endif

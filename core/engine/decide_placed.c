@@ -216,6 +216,14 @@ static struct action frozen(const struct decide_facts *f, const struct mirror_fa
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
 }
 
+struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current) {
+    const struct worker_facts *worker = &f->workers[current->cluster];
+    if (worker->connected)
+        return worker->frozen ? frozen(f, current) : with_mirror(f, current);
+    struct action copy = decide_status(f, waiting_text(WAITING_WORKER));
+    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_WORKER, current->cluster) : copy;
+}
+
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)

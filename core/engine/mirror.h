@@ -61,7 +61,7 @@ struct mirror_context {
     bool finalizer;                // mirrors are created with MARK_FINALIZER
     bool suspended_by_kueue;       // `suspend` of the mirror is left to its Kueue, see kueue_ticket_governs
     bool had_status;               // the mirror had a status: an empty one was cleared
-    bool unfinished;               // the adapter has said that the workload has not finished; false: not known
+    bool unfinished;               // the workload has not finished, as far as this host is concerned; false: not known
     struct mirror_record *record;  // NULL: not known, not requested
     enum carry_state *carry;       // of the mirror: read, and set once it is known; NULL: compared each time
     const struct seal_keys *seals; // NULL, or none: mirrors are not sealed

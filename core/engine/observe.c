@@ -21,6 +21,7 @@
 #include "core/engine/queue.h"
 #include "core/engine/retry.h"
 #include "core/engine/rewound.h"
+#include "core/engine/rival.h"
 #include "core/engine/story.h"
 #include "core/engine/unknown.h"
 #include "core/engine/waiting.h"
@@ -66,10 +67,13 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     entry->facts.finished = finished;
     if (finished)
         final_status_drop(entry);
-    if (finished && !was_finished)
+    if (!finished)
+        entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
+    if (finished && !was_finished && rival_believes_end(entry, had)) {
         story_finished(engine, entry, &phase);
-    if (finished && !was_finished && had)
-        news_finished(engine, entry);
+        if (had)
+            news_finished(engine, entry);
+    }
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);
 }
@@ -144,6 +148,8 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->carry_hash = 0;
     entry->last_note = 0;
     entry->ready_ns = 0;
+    entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
+    rival_forget(engine, entry);
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;
@@ -183,7 +189,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     entry->listed_older = false;
     if (entry->uncompared) // whatever it lacks now, somebody else may have changed it since
         entry->noop_patch_hash = 0;
-    bool had_finished = had && entry->facts.finished && strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
+    bool restored = strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
+    bool had_finished = had && entry->facts.finished && (restored || entry->facts.ended);
     struct shared_text text = {0};
     if (had_finished)
         text = entry_take_text(&engine->store, entry);
@@ -192,7 +199,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
     if (!had && entry->facts.attempt > 1) // by an earlier process, nobody knows where
         entry->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
-    rewound_finished(engine, entry, &text);
+    rewound_finished(engine, entry, &text, restored);
+    rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         observe_set_of_workload(entry, m);
     queue_entry(engine, entry);

@@ -26,13 +26,17 @@ static void written(const struct json *object, const char *key, char out[64]) {
     text_copy(out, 64, text ? text : "nothing");
 }
 
+static bool is_over(const struct entry *entry, const struct mirror *placed) {
+    return entry->facts.finished && !decide_is_disputed(&entry->facts, placed ? &placed->facts : NULL);
+}
+
 // The label says what the annotation says, for selectors. It is restored with the same patch and the same delays; where
 // that does not last, not at all. Workloads that were placed before there was the label have none.
 static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                         bool was) {
     const char *label = object_label(object, MARK_CLUSTER);
     const struct mirror *m = facts_placed_mirror(entry);
-    if (!m || !m->facts.proven || cluster != entry->facts.cluster || entry->facts.finished)
+    if (!m || !m->facts.proven || cluster != entry->facts.cluster || is_over(entry, m))
         return;
     const char *name = engine->names[m->facts.cluster];
     bool right = text_equal(label, name);
@@ -57,12 +61,12 @@ void observe_check_annotations(struct engine *engine, struct entry *entry, const
     entry->facts.misplaced = false;
     if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves it, or did
         return;
+    const struct mirror *m = facts_placed_mirror(entry);
     if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
-        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || entry->facts.finished) {
+        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || is_over(entry, m)) {
         check_label(engine, entry, object, cluster, was);
         return;
     }
-    const struct mirror *m = facts_placed_mirror(entry);
     if (!m || !m->facts.proven)
         return;
     entry->facts.misplaced = true;

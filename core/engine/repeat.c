@@ -10,6 +10,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/record.h"
 #include "core/engine/report.h"
+#include "core/engine/writer.h"
 
 #include <string.h>
 
@@ -17,8 +18,6 @@
 #define FREE_UPDATES 5
 #define FREE_STATUSES 3
 #define OTHER_HOST_REPORTED 3 // identical writes by somebody else before they are reported
-
-#define MANAGER "wharf" // the host's name in managedFields
 
 static uint32_t fold(uint64_t hash) {
     uint32_t folded = (uint32_t)(hash ^ (hash >> 32));
@@ -32,49 +31,12 @@ static bool becomes_hot(struct throttle *throttle, int64_t now_ns, uint32_t free
     return !was && throttle_is_hot(throttle, now_ns, free);
 }
 
-// Reads the object with its managedFields, which are not kept. Without an answer no writer is named.
-static void ask_for_writer(struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t count) {
-    const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = cluster_watch(engine, cluster, entry->kind)->version;
-    char space[254];
-    entry_namespace(entry, space);
-    struct resource resource = {.group = kind->abi.group,
-                                .version = version ? version : "",
-                                .plural = kind->abi.plural,
-                                .cluster_scoped = *space == '\0'};
-    AUTO_BUFFER(path, 2048);
-    struct error *error = resource_path(&resource, space, entry_name(entry), NULL, &path);
-    if (!error && path.data &&
-        command_send(
-            engine, entry,
-            &(struct command_spec){
-                .type = PENDING_WRITER, .verb = VERB_RAW_GET, .cluster = cluster, .attempt = count, .path = path.data}))
-        entry->lookups++;
-    error_free(error);
-}
-
-// The manager of the newest write by somebody else; for a workload, to its status.
-static const char *newest_writer(const struct json *object, bool status) {
-    const char *name = NULL, *newest = "";
-    for (const struct json *f = json_first(json_path(object, "metadata", "managedFields", NULL)); f; f = json_next(f)) {
-        const char *manager = json_string(json_get(f, "manager")), *time = json_string_or(json_get(f, "time"), "");
-        bool of_status = strcmp(json_string_or(json_get(f, "subresource"), ""), "status") == 0;
-        if (!manager || strcmp(manager, MANAGER) == 0 || of_status != status || strcmp(time, newest) < 0)
-            continue;
-        name = manager;
-        newest = time;
-    }
-    return name;
-}
-
 void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                             const struct response *response) {
-    entry->lookups--;
-    if (!entry->facts.exists)
-        return;
     bool status = pending->cluster == ENGINE_MANAGEMENT;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
-    const char *who = response->reason == REASON_OK ? newest_writer(response->value, status && subresource) : NULL;
+    const char *who =
+        response->reason == REASON_OK ? writer_read(response->value, status && subresource, true).other : NULL;
     char name[128];
     text_copy(name, sizeof name, who ? who : "unknown; perhaps another host with this origin");
     if (status)
@@ -110,7 +72,7 @@ int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct m
     if (mirror->updates.at_ns > engine->now.mono_ns)
         return mirror->updates.at_ns;
     if (becomes_hot(&mirror->updates, engine->now.mono_ns, FREE_UPDATES))
-        ask_for_writer(engine, entry, mirror->facts.cluster, mirror->updates.count);
+        (void)writer_ask(engine, entry, mirror->facts.cluster, WRITER_REPEATS);
     return engine->now.mono_ns;
 }
 
@@ -128,7 +90,7 @@ bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t sourc
         return true;
     entry->facts.status_held = entry->facts.statuses.at_ns > engine->now.mono_ns;
     if (!entry->facts.status_held && becomes_hot(&entry->facts.statuses, engine->now.mono_ns, FREE_STATUSES))
-        ask_for_writer(engine, entry, ENGINE_MANAGEMENT, entry->facts.statuses.count);
+        (void)writer_ask(engine, entry, ENGINE_MANAGEMENT, WRITER_REPEATS);
     return !entry->facts.status_held;
 }
 

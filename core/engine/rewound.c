@@ -56,7 +56,7 @@ void rewound_answer(const struct engine *engine, const struct pending *pending, 
         response->reason = REASON_UNKNOWN_OUTCOME;
 }
 
-void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text) {
+void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
     if (!text->own || entry->facts.finished) {
         shared_text_clear(text);
         return;
@@ -65,6 +65,8 @@ void rewound_finished(struct engine *engine, struct entry *entry, struct shared_
     entry->final_status = *text;
     entry->facts.final_attempt = entry->facts.attempt;
     entry->facts.has_final_status = true;
-    report_event(engine, entry, false, "HadFinished", "CopyStatus",
-                 "it had finished before the management cluster was restored from a backup and is not run again");
+    report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
+                 restored ? "it had finished before the management cluster was restored from a backup and is not run again"
+                          : "it had finished, and another writer took back its final status, which is written again; "
+                            "it is not run again");
 }

@@ -11,7 +11,8 @@ struct pending;
 void rewound_take(struct engine *engine, size_t cluster, size_t kind);
 // Before an answer is processed: one to a request from before the rewind has an unknown outcome.
 void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
-// A workload had finished, but the restored cluster does not know: `text`, its former state, is taken.
-void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text);
+// A workload had finished, but the cluster does not know, since it was restored or another writer took that back:
+// `text`, its former state, is taken.
+void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored);
 
 #endif

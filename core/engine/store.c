@@ -177,6 +177,7 @@ static void free_entry(struct store *store, struct entry *entry) {
         free(entry->pending->remark);
     free(entry->pending);
     free(entry->ticket);
+    free(entry->rival);
     free(entry);
 }
 

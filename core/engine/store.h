@@ -28,6 +28,7 @@ struct doc {
 };
 
 struct kueue_ticket; // kueue_ticket.h; free()
+struct rival;        // rival.c; free()
 
 // The object of the entry's name in one worker, or what is known about its absence.
 struct mirror {
@@ -98,6 +99,7 @@ struct entry {
     struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
     struct pending_facts *pending;    // see pending_mirror.h; NULL: none, owned
     struct kueue_ticket *ticket;      // of the management cluster's Kueue; NULL: it has no Workload there
+    struct rival *rival;              // see rival.h; NULL: no other writer of its status was suspected; owned
     struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
     uint32_t last_note;               // hash of the last Event
     uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
@@ -106,6 +108,7 @@ struct entry {
     uint32_t room_place;                           // in placement_queue, from 1 on; 0: not there
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
+    uint32_t status_seen;                          // hash of the status of which the writer is known
     uint32_t conflict_hash;                        // hash of a status whose write conflicted
     uint32_t waiting_reported;                     // reasons reported, a bit each
     uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
@@ -132,6 +135,7 @@ struct entry {
     bool stub : 1;                // doc is one (object.h)
     bool choosy : 1;              // it has annotations that say where it may go
     bool names_queue : 1;         // it has Kueue's label for its queue
+    bool end_untold : 1;          // its end is reported once it is certain, see rival.h
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins

@@ -39,6 +39,8 @@ static void make_workload(struct random *random, struct workload_facts *w) {
         return;
     w->being_deleted = one_in(random, 8);
     w->finished = one_in(random, 6);
+    w->ended = w->finished && one_in(random, 2);
+    w->foreign_end = w->finished && !w->ended && one_in(random, 2);
     w->suspended = one_in(random, 5);
     w->busy = one_in(random, 4);
     w->status_due = one_in(random, 2);
@@ -219,6 +221,8 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
         return check_withdraw(f, m);
     if (f->workers[a->cluster].moves && !w->finished)
         return check_drain(f, m);
+    if (!w->ended && !m->finished)
+        return "a mirror that runs is deleted for a final status that is not its own";
     return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
 }
 

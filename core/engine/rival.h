@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 10. A controller of the management cluster that ignores managedBy, and runs delegated workloads there too: it
+// writes their status, and makes objects of its own from them.
+//
+// A workload is over when its mirror has finished. A final status that another writer left there, while the mirror
+// runs, ends nothing: it is disputed until managedFields say who wrote it.
+#ifndef WHARF_ENGINE_RIVAL_H
+#define WHARF_ENGINE_RIVAL_H
+
+#include "core/engine/engine_internal.h"
+
+struct pending;
+
+// After the workload was read; `had`: it was known before.
+void rival_observed(struct engine *engine, struct entry *entry, bool had);
+// Its status became final: false while the mirror runs, in which case the end is reported once it is certain.
+bool rival_believes_end(struct entry *entry, bool had);
+// After each decision: asks for the writer of a disputed status, and settles the dispute.
+void rival_check(struct engine *engine, struct entry *entry);
+// Before the answer to a write of the status is read.
+void rival_status_answered(struct entry *entry, const struct json *object);
+// The answer to a read for the writer of the status.
+void rival_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                    const struct response *response);
+void rival_forget(struct engine *engine, struct entry *entry);
+
+#endif
