@@ -190,6 +190,7 @@ static struct error *take_kinds(struct loading *loading, const wharf_kind *const
         if (error)
             return at_setting(loading, kinds[i], i + 1, error);
         kind->adapter = adapter;
+        kind->hybrid = loading->wanted->hybrid;
         adapter->kinds[adapter->n_kinds++] = kind;
     }
     return NULL;
@@ -256,6 +257,7 @@ static struct error *describe(const struct loading *loading, const wharf_module 
     memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
     adapter->named = strdup(wanted->name);
     adapter->managed_by = wanted->managed_by ? strdup(wanted->managed_by) : NULL;
+    adapter->hybrid = wanted->hybrid;
     adapter->settings = json_copy(wanted->settings);
     bool complete = adapter->name && adapter->version && adapter->file && adapter->named && adapter->settings;
     return complete && (adapter->managed_by || !wanted->managed_by) ? NULL : error_no_memory();

@@ -19,6 +19,7 @@ struct kind {
     const wharf_kind *given;       // the adapter's own struct, which wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
+    bool hybrid;                   // new ones are placed though a controller of the management cluster runs them too
     char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
     void *lists[KIND_LISTS];       // copies that abi points to
 };
@@ -35,6 +36,7 @@ struct adapter {
     size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
     // As the configuration has them, see adapter_wanted.
     char *named, *managed_by;
+    bool hybrid;
     struct json *settings;
 };
 
@@ -53,6 +55,7 @@ struct adapter_wanted {
     bool file_given;             // named by an absolute path; else it must be in the directory
     const char *sha256;          // 64 hex digits; NULL: any
     const char *managed_by;      // NULL: the adapter's default
+    bool hybrid;                 // see kind
     const struct json *settings; // an object
     size_t line;                 // of the configuration, for messages; 0: none
 };

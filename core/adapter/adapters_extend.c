@@ -71,6 +71,8 @@ static const char *what_differs(const struct adapter *adapter, const struct adap
         return "another file";
     if (!text_equal(adapter->managed_by, wanted->managed_by))
         return "another managedBy";
+    if (adapter->hybrid != wanted->hybrid)
+        return "another hybrid";
     bool same = json_equal(adapter->settings, wanted->settings) || only_adds_kinds(adapter->settings, wanted->settings);
     return same ? NULL : "other settings";
 }

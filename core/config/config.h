@@ -107,6 +107,7 @@ struct config_adapter {
     bool file_given;       // named by the configuration as an absolute path
     char *sha256;          // 64 lower-case hex digits, or NULL
     char *managed_by;      // or NULL: the adapter's default
+    bool hybrid;           // hybrid: allow; default deny
     struct json *settings; // an object, never NULL
     size_t line;
 };

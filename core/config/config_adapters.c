@@ -64,6 +64,14 @@ static void read_settings(struct config_reader *reader, const struct config_plac
     reader->no_memory |= !*settings;
 }
 
+static void read_hybrid(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    static const char *const words[] = {"refuse", "allow"};
+    int index = config_read_word(reader, place, value, words, 2, "refuse or allow");
+    if (index >= 0)
+        *(bool *)target = index == 1;
+}
+
 static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", config_read_label, offsetof(struct config_adapter, name), true,
@@ -73,6 +81,9 @@ static void read_adapter(struct config_reader *reader, const struct config_place
          "The file is loaded only if it has this hash."},
         {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false,
          "Instead of the adapter's default. One of the kind's closed set, where it has one."},
+        {"hybrid", read_hybrid, offsetof(struct config_adapter, hybrid), false,
+         "Default refuse. Whether new workloads of its kinds are placed while a controller in the management cluster "
+         "runs delegated ones too (Event AlsoRunHere)."},
         {"settings", read_settings, offsetof(struct config_adapter, settings), false,
          "Passed to the adapter; see its documentation (docs/generic.md)."},
     };

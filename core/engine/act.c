@@ -92,7 +92,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         return true;
     entry->noop_patch_hash = 0;
     if (!patch)
-        repeat_nothing_to_write(engine, entry, wanted);
+        repeat_nothing_to_write(entry, wanted);
     uint32_t source = patch ? repeat_source(entry, context.mirror) : 0;
     if (!patch || !repeat_may_write(engine, entry, source))
         return true;

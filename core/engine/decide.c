@@ -102,7 +102,9 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return decide_final_status(f);
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
-    struct action result = placement_move(f, "new");
+    struct action result = f->also_run_until_ns > f->now_ns
+                               ? action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0)
+                               : placement_move(f, "new");
     // A workload that cannot be placed yet may still owe a status.
     if (result.type != ACTION_PLACE && result.type != ACTION_GIVE_UP && decide_status_is_due(f)) {
         struct action copy = decide_status(f, result.why);

@@ -126,9 +126,10 @@ struct decide_facts {
     const struct worker_facts *workers; // [0] is not used: indices are cluster numbers
     size_t n_clusters;                  // workers + 1
     bool management_connected, management_listed;
-    bool placing;             // new placements are allowed (the host is not stopping)
-    bool settle_time_is_over; // no longer waits for unsettled workers
-    int64_t status_at_ns;     // no status before that: the kind's status subresource fails
+    bool placing;              // new placements are allowed (the host is not stopping)
+    bool settle_time_is_over;  // no longer waits for unsettled workers
+    int64_t also_run_until_ns; // no first attempt before that: a controller runs workloads of the kind here, too
+    int64_t status_at_ns;      // no status before that: the kind's status subresource fails
     int64_t lost_timeout_ns;
     bool wait_when_lost;    // it is not placed again for the loss of its worker
     uint32_t shard;         // of the workload,
@@ -194,6 +195,7 @@ enum waiting {
     WAITING_CAPACITY,
     WAITING_UNGUARDED,
     WAITING_RESUME,
+    WAITING_ALSO_RUN,
     WAITINGS
 };
 

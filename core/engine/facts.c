@@ -10,6 +10,7 @@
 #include "core/engine/placement_queue.h"
 #include "core/engine/placement_view.h"
 #include "core/engine/report.h"
+#include "core/engine/rival_state.h"
 #include "core/engine/shard_of.h"
 #include "core/engine/unknown.h"
 
@@ -34,6 +35,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .management_listed = trusted && management->listed,
         .placing = engine->placing,
         .settle_time_is_over = entry->kind < engine->n_settled,
+        .also_run_until_ns = rival_until_ns(engine, entry),
         .status_at_ns = management->status_at_ns,
         .lost_timeout_ns = engine->lost_timeout_ns,
         .shard = shard,

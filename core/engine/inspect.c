@@ -8,6 +8,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/kueue.h"
 #include "core/engine/kueue_ticket.h"
+#include "core/engine/rival_state.h"
 #include "core/engine/unresumed.h"
 
 #include <string.h>
@@ -204,6 +205,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
     fill_waiting_text(engine, entry, now, out);
+    (void)rival_describe(entry, out->also_run);
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
     if (out->has_mirror)
         out->mirror.phase = phase_of_mirror(engine, entry);

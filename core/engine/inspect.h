@@ -6,6 +6,7 @@
 
 #include "core/engine/attempts.h"
 #include "core/engine/engine.h"
+#include "core/engine/rival_state.h"
 #include "core/engine/worker_reason.h"
 
 struct workload_view {
@@ -61,9 +62,10 @@ struct explain_view {
     const struct attempt *attempts; // the newest first
     bool has_mirror;
     struct mirror_view mirror;
-    const char *why;         // of the last decision; may be NULL
-    char waiting_text[1024]; // "" if it does not wait
-    bool queued_by_kueue;    // it is suspended until Kueue admits it
+    const char *why;           // of the last decision; may be NULL
+    char waiting_text[1024];   // "" if it does not wait
+    char also_run[RIVAL_TEXT]; // what shows that a controller in the management cluster runs it too; "" if nothing does
+    bool queued_by_kueue;      // it is suspended until Kueue admits it
 };
 // False: it is not delegated to this host, as far as it knows. `worker` is called for each worker.
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,

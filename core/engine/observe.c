@@ -69,7 +69,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         final_status_drop(entry);
     if (!finished)
         entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
-    if (finished && !was_finished && rival_believes_end(entry, had)) {
+    if (finished && !was_finished && rival_believes_end(engine, entry, had)) {
         story_finished(engine, entry, &phase);
         if (had)
             news_finished(engine, entry);
@@ -209,6 +209,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
 // Rule 1: objects that are not delegated to this host are not kept.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
+    rival_seen(engine, object->value);
     const char *space = object_namespace(object->value), *name = object_name(object->value);
     const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
     bool ours = manager && strcmp(manager, k->managed_by) == 0 && strlen(object_uid(object->value)) < STORE_UID_MAX;

@@ -10,6 +10,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/record.h"
 #include "core/engine/report.h"
+#include "core/engine/rival_state.h"
 #include "core/engine/writer.h"
 
 #include <string.h>
@@ -94,13 +95,15 @@ bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t sourc
     return !entry->facts.status_held;
 }
 
-// A status write that conflicted, and whose status is there now although this host did not write it: only another host
-// with this origin would.
-void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted) {
-    bool other_host = entry->conflict_hash && entry->conflict_hash == fold(wanted);
+// A status write that conflicted, and whose status is there now although this host did not write it: another host with
+// this origin would, or a rival.
+void repeat_nothing_to_write(struct entry *entry, uint64_t wanted) {
+    if (entry->conflict_hash && entry->conflict_hash == fold(wanted))
+        rival_suspect_twin(entry);
     entry->conflict_hash = 0;
-    if (!other_host)
-        return;
+}
+
+void repeat_other_host(struct engine *engine, struct entry *entry) {
     engine->stats.other_host_writes++;
     if (becomes_hot(&engine->other_hosts, engine->now.mono_ns, OTHER_HOST_REPORTED - 1))
         report_event(engine, entry, true, "AnotherHost", "CopyStatus",

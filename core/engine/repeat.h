@@ -15,7 +15,8 @@ uint32_t repeat_source(const struct entry *entry, const struct json *mirror); //
 bool repeat_placed(struct engine *engine, struct entry *entry);
 void repeat_updated(struct mirror *mirror, const struct pending *pending);
 void repeat_conflict(struct entry *entry, const struct pending *pending);
-void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted);
+void repeat_nothing_to_write(struct entry *entry, uint64_t wanted);
+void repeat_other_host(struct engine *engine, struct entry *entry); // it wrote the status of the workload
 void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                             const struct response *response);
 

@@ -5,6 +5,7 @@
 #include "core/engine/mirror.h"
 #include "core/engine/pending_mirror.h"
 #include "core/engine/queue.h"
+#include "core/engine/rival.h"
 
 void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const char *value = object_annotation(object, MARK_RETRY);
@@ -62,4 +63,5 @@ void retry_if_due(struct engine *engine, struct entry *entry) {
     }
     entry->retried_ns = engine->now.mono_ns;
     retry_free(entry);
+    rival_retried(engine, entry);
 }

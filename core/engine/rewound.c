@@ -66,7 +66,8 @@ void rewound_finished(struct engine *engine, struct entry *entry, struct shared_
     entry->facts.final_attempt = entry->facts.attempt;
     entry->facts.has_final_status = true;
     report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
-                 restored ? "it had finished before the management cluster was restored from a backup and is not run again"
-                          : "it had finished, and another writer took back its final status, which is written again; "
-                            "it is not run again");
+                 restored
+                     ? "it had finished before the management cluster was restored from a backup and is not run again"
+                     : "it had finished, and another writer took back its final status, which is written again; "
+                       "it is not run again");
 }

@@ -88,6 +88,7 @@ struct stats_cluster {
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
     uint64_t adapter_errors;       // calls that did not return WHARF_OK
+    uint64_t also_run;             // workloads that a controller of the management cluster runs too, see rival.h
     uint64_t refused;              // workloads beyond maxWorkloads
     struct call_time calls[ADAPTER_FUNCTIONS];
 };

@@ -28,7 +28,7 @@ struct doc {
 };
 
 struct kueue_ticket; // kueue_ticket.h; free()
-struct rival;        // rival.c; free()
+struct rival;        // rival_state.h; free()
 
 // The object of the entry's name in one worker, or what is known about its absence.
 struct mirror {
@@ -108,7 +108,7 @@ struct entry {
     uint32_t room_place;                           // in placement_queue, from 1 on; 0: not there
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
-    uint32_t status_seen;                          // hash of the status of which the writer is known
+    uint32_t status_seen;                          // hash of the status that was judged last, see rival.c
     uint32_t conflict_hash;                        // hash of a status whose write conflicted
     uint32_t waiting_reported;                     // reasons reported, a bit each
     uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
@@ -135,6 +135,7 @@ struct entry {
     bool stub : 1;                // doc is one (object.h)
     bool choosy : 1;              // it has annotations that say where it may go
     bool names_queue : 1;         // it has Kueue's label for its queue
+    bool status_is_own : 1;       // that is this host's, by the answer to its write
     bool end_untold : 1;          // its end is reported once it is certain, see rival.h
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];

@@ -46,6 +46,9 @@ static const struct {
                            "its worker is unreachable and no guard was seen there, so it may still run; it "
                            "is rescheduled once the worker is back or has left the configuration"},
     [WAITING_RESUME] = {"resume", "its mirror is still suspended, although it is to run"},
+    [WAITING_ALSO_RUN] = {"also-run", "a controller in the management cluster runs workloads of its kind too, although "
+                                      "they are delegated (Events AlsoRunHere): stop that controller for them, or set "
+                                      "hybrid: allow for the kind"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 

@@ -16,6 +16,7 @@ static struct error *options_of(const struct config *config, struct adapter_want
                                                .file_given = adapter->file_given,
                                                .sha256 = adapter->sha256,
                                                .managed_by = adapter->managed_by,
+                                               .hybrid = adapter->hybrid,
                                                .settings = adapter->settings,
                                                .line = adapter->line};
     }

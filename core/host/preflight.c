@@ -72,8 +72,10 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
     if (!resource)
         return SERVED_NO;
     check_resource(visit, kind, version, response.value, resource);
-    if (visit->management)
+    if (visit->management) {
         visit_check_field(visit, kind, version);
+        visit_check_rivals(visit, kind, version);
+    }
     return SERVED_YES;
 }
 

@@ -40,6 +40,9 @@ const char *visit_own_namespace(const struct visit *visit);
 // preflight_fields.c: of the management cluster, which serves this version.
 void visit_check_field(struct visit *visit, const struct kind *kind, const char *version);
 
+// preflight_rivals.c: the same.
+void visit_check_rivals(struct visit *visit, const struct kind *kind, const char *version);
+
 // preflight_rights.c
 void visit_check_rights(struct visit *visit);
 

@@ -80,6 +80,7 @@ static void run(void *arg, struct engine *engine, struct moment now) {
     writer_string(out, "managedBy", explain->kind->managed_by);
     put_attempts(view.attempts, out);
     writer_string(out, "waitingFor", *view.waiting_text ? view.waiting_text : NULL);
+    writer_string(out, "alsoRunHere", *view.also_run ? view.also_run : NULL);
     writer_time(out, "until", view.workload.waiting_until_ns);
     put_mirror(&view, out);
     if (view.has_mirror && view.workload.waiting == WAITING_NOT) { // it needs no other worker

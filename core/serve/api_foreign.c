@@ -58,6 +58,7 @@ static void put_foreign(struct explain *explain, const struct json *object, cons
     writer_array(out, "attempts");
     writer_end(out, ']');
     writer_null(out, "waitingFor");
+    writer_null(out, "alsoRunHere");
     writer_null(out, "until");
     writer_null(out, "mirror");
     if (!value || strcmp(value, kind->managed_by) != 0)

@@ -32,6 +32,11 @@ static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
     metrics_family(out, name, "gauge", "Workloads that are not handled because there are maxWorkloads already.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].refused);
+    name = "wharf_workloads_also_run_here";
+    metrics_family(out, name, "gauge",
+                   "Delegated workloads that a controller in the management cluster runs too, see Events AlsoRunHere.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].also_run);
     name = "wharf_workloads_waiting";
     metrics_family(out, name, "gauge", "Workloads that have waited for longer than a minute, by reason.");
     for (size_t w = WAITING_ANSWER + 1; w < WAITINGS; w++)

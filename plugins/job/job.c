@@ -59,13 +59,18 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
     return WHARF_OK;
 }
 
+// The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an outcome
+// that cannot change any more. The mirror only completes the status (see job_status). One of a workload that has
+// finished runs because the end is another writer's: it is not in vain.
+static bool runs_in_vain(const wharf_value *workload) {
+    return job_outcome(workload) != UNDECIDED && !job_is_finished(workload);
+}
+
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     for (const char *const *field = generated; *field && !host->is(workload, MANUAL, "true"); field++)
         host->remove(call, mirror, *field);
     job_note_earlier(call, workload, mirror);
-    // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an
-    // outcome that cannot change any more. The mirror only completes the status (see job_status).
-    if (job_outcome(workload) != UNDECIDED)
+    if (runs_in_vain(workload))
         host->set_boolean(call, mirror, SUSPEND, 1);
     return WHARF_OK;
 }
@@ -102,7 +107,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     // Every server that knows the field fills it in; one that does not would drop it again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
-    if (job_outcome(workload) != UNDECIDED && job_outcome(mirror) == UNDECIDED) // it runs in vain
+    if (runs_in_vain(workload) && job_outcome(mirror) == UNDECIDED)
         host->set_boolean(call, desired, SUSPEND, 1);
     return WHARF_OK;
 }

@@ -100,15 +100,20 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     if (!phase_is_final(phase) && !mirror_of(trial, kind, job) &&
         (is_given_up(trial, job) || is_tried_in_turn(trial, job)))
         return NULL;
+    // Before it was placed, a status was written that this host did not write.
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    if (!phase_is_final(phase) && tracked && tracked->also_run && mirror_attempt(job) == 0)
+        return NULL;
     if (!phase_is_final(phase) && is_denied(trial, kind, job))
         return was_told(trial, job) ? NULL : text_format("the namespace of %s is denied, and no Event says so", name);
     if (!phase_is_final(phase))
         return running_missing(trial, kind, job);
     bool failed = phase == WHARF_FAILED;
+    if (tracked && tracked->rival_end && kind == 0) // cannot be taken back
+        return NULL;
     if (failed && kind == 0 && rules_gave_up(job))
         return is_given_up(trial, job) ? NULL : text_format("%s was given up, and no Event says so", name);
     // The pods that failed in all its mirrors count against backoffLimit.
-    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
     int64_t limit = json_int64(json_path(job, "spec", "backoffLimit", NULL), INT32_MAX);
     bool used_up = failed && kind == 0 && tracked && tracked->creates > 2 &&
                    json_int64(json_path(job, "status", "failed", NULL), 0) >= limit;
@@ -117,12 +122,19 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     return NULL;
 }
 
+// It was finished by another writer, while its mirror ran.
+static bool is_disputed(struct trial *trial, size_t kind, const struct json *job, const struct json *mirror) {
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    return tracked && tracked->rival_end && !sim_finished(trial->kinds[kind], mirror);
+}
+
 // A mirror that may stay: that of an unfinished workload.
 static bool may_stay(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
     const struct json *job =
         trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"),
                      rules_text(mirror, "metadata", NULL, "name"));
-    return job && trial_is_ours(trial, kind, job) && !sim_finished(trial->kinds[kind], job) &&
+    return job && trial_is_ours(trial, kind, job) &&
+           (!sim_finished(trial->kinds[kind], job) || is_disputed(trial, kind, job, mirror)) &&
            strcmp(rules_text(job, "metadata", NULL, "uid"), rules_text(mirror, "metadata", "labels", MARK_UID)) == 0 &&
            mirror_attempt(job) == mirror_attempt(mirror) &&
            strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) == 0;

@@ -175,12 +175,11 @@ static bool names_cluster(const struct trial *trial, const char *text) {
 // Whoever reads one must see where to look.
 void promises_event(struct trial *trial, const struct workload_event *event) {
     // About the workload itself, any cluster, or one that is not in the configuration.
-    static const char *const general[] = {"NotDelegated",        "OwnedByKueue",    "HadFinished",
-                                          "StatusRewritten",     "AnotherHost",     "Waiting",
-                                          "Unschedulable",       "NotCarried",      "AlreadyStarted",
-                                          "ClusterSelector",     "TooManyAttempts", "Refused",
-                                          "FieldsDropped",       "TooLarge",        "UnknownCluster",
-                                          "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads"};
+    static const char *const general[] = {
+        "NotDelegated",    "OwnedByKueue",        "HadFinished",     "StatusRewritten", "AnotherHost",
+        "Waiting",         "AlsoRunHere",         "Unschedulable",   "NotCarried",      "AlreadyStarted",
+        "ClusterSelector", "TooManyAttempts",     "Refused",         "FieldsDropped",   "TooLarge",
+        "UnknownCluster",  "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads"};
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
     struct tracked_workload *told = rules_workload(trial, event->uid);
     if (told && strcmp(event->reason, "GaveUp") == 0)
@@ -189,6 +188,8 @@ void promises_event(struct trial *trial, const struct workload_event *event) {
         told->withdrawn++;
     if (told && strcmp(event->reason, "Fenced") == 0)
         told->fenced = true;
+    if (told && strcmp(event->reason, "AlsoRunHere") == 0)
+        told->also_run = true;
     if (strcmp(event->reason, "Withdrawn") == 0)
         steady_moved(trial, event->uid, 1);
     if (strcmp(event->reason, "Rescheduled") == 0 && text_has_prefix(event->text, "it did not start in "))

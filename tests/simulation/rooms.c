@@ -411,6 +411,9 @@ static bool is_waiting(struct trial *trial, const struct json *job) {
 void rooms_check_waiting(struct trial *trial) {
     if (!trial->plan.capacity)
         return;
+    for (size_t i = 0; i < trial->rules->n_workloads; i++)
+        if (trial->rules->workloads[i].also_run) // what is new waits for that, too
+            return;
     drop_old(trial);
     for (size_t i = 0; i < trial->rules->n_workloads; i++) {
         const struct tracked_workload *tracked = &trial->rules->workloads[i];

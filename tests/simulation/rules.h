@@ -28,6 +28,8 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool gave_up;               // an Event said that no worker starts it
     bool fenced;                // an Event said that a guard suspended its mirror
     bool denied;                // an Event said that its namespace is
+    bool rival_end;             // another writer has given it a final status
+    bool also_run;              // an Event said that a controller of the management cluster runs it
     unsigned withdrawn;         // Events that said that a mirror of it did not start
     unsigned placements, creates, statuses, deletes, releases, changes, events;
 };

@@ -17,6 +17,7 @@
 #include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
+#include "tests/simulation/rivals.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/spaces.h"
@@ -307,7 +308,7 @@ static void make_worlds(struct trial *trial) {
                                         .pods = trial->plan.capacity,
                                         .no_watch_list = trial_chance(trial, 30),
                                         .expired = (enum world_expired)trial_below(trial, 3),
-                                        .managed_fields = trial_chance(trial, 20)};
+                                        .managed_fields = trial_chance(trial, 20) || rivals_are_there(trial->seed)};
         trial->worlds[c] = world_new(&options, trial->now_ns);
         trial->sides[c] = (struct side){trial, c};
         trial->user_acts = true;
@@ -434,7 +435,7 @@ static int64_t next_time(struct trial *trial) {
     int64_t times[] = {sim_net_due(trial->net), users_due(trial),  faults_due(trial), crds_due(trial),
                        pests_due(trial),        queues_due(trial), steady_due(trial), leases_due(trial),
                        guards_due(trial),       rooms_due(trial),  spaces_due(trial), intake_due(trial),
-                       crew_due(trial)};
+                       crew_due(trial),         rivals_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -474,6 +475,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     }
     users_act(trial);
     pests_act(trial);
+    rivals_act(trial);
     queues_act(trial);
     rooms_act(trial);
     spaces_act(trial);

@@ -9,6 +9,7 @@
 #include "tests/simulation/pests.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
+#include "tests/simulation/rivals.h"
 #include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
@@ -236,8 +237,9 @@ static void check_deleted(struct trial *trial, size_t kind, const struct world_w
         return;
     job->deletes++;
     const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, kind, write->namespace_, write->name);
+    rivals_check(trial, kind, workload, write->old);
     if (workload && strcmp(uid_of(workload), job->uid) == 0 && mirror->attempt == 1 && !job->tampered &&
-        sim_finished(trial->kinds[kind], workload))
+        !job->rival_end && sim_finished(trial->kinds[kind], workload))
         outcome_compare(trial, workload, write->old);
 }
 

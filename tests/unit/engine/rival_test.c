@@ -122,6 +122,121 @@ static void a_final_status_of_this_host_ends_the_mirror(void **state) {
     stage_end(&stage);
 }
 
+static uint64_t also_run(struct stage *stage) {
+    return engine_stats(stage->engine)->kinds[0].also_run;
+}
+
+static void another_writer_of_the_status_is_noticed_at_once(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "AlsoRunHere"), 1);
+    assert_int_equal(stage_told(&stage, "written by client"), 1);
+    assert_int_equal(also_run(&stage), 1);
+    // Nothing new is placed until it has stopped.
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, 9 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(stage_told(&stage, "Waiting: waiting for more than a minute: a controller in the management"), 1);
+    stage_run(&stage, 3 * CLOCK_MINUTE);
+    assert_int_not_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(also_run(&stage), 0);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 0, "a"), "/status/active"), 0), 1);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 1);
+    stage_end(&stage);
+}
+
+static void it_is_permitted_by_the_configuration(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.kind->hybrid = true;
+    stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
+    stage_run(&stage, CLOCK_SECOND);
+    stage_submit(&stage, "b", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_not_equal(stage_where(&stage, "b"), 0);
+    assert_int_equal(stage_told(&stage, "AlsoRunHere"), 1);
+    stage_end(&stage);
+}
+
+static void make_child(struct stage *stage, const char *name, const char *owner) {
+    AUTO_TEXT text = text_format(
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"%s\",\"uid\":\"%s\","
+        "\"controller\":true}]},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+        "\"name\":"
+        "\"c\",\"image\":\"i\"}]}}}}",
+        name, owner, object_uid(stage_job(stage, 0, owner)));
+    AUTO_JSON child = NULL;
+    assert_null(json_parse(text, strlen(text), &child));
+    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", child, stage->now.wall_ns), 201);
+}
+
+static void an_object_that_was_made_from_it_is_noticed(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    make_child(&stage, "a-node-0", "a");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_told(&stage, "AlsoRunHere"), 1);
+    assert_int_equal(stage_told(&stage, "it made Job a-node-0"), 1);
+    assert_int_equal(also_run(&stage), 1);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 0);
+    stage_delete(&stage, 0, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(also_run(&stage), 0);
+    stage_end(&stage);
+}
+
+// It runs before this host has placed it: it is not, unless somebody says so.
+static void what_runs_already_is_not_placed(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    stage_disconnect(&stage, 1);
+    stage_disconnect(&stage, 2);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    stage_runs(&stage, 0, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(also_run(&stage), 1);
+    stage_restart(&stage);
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_int_equal(also_run(&stage), 1);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    stage_patch(&stage, 0, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/retry':'now'}}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_not_equal(stage_where(&stage, "a"), 0);
+    stage_end(&stage);
+}
+
+static int answers_are_lost(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->request.verb == VERB_STATUS_PATCH ? STAGE_UNHEARD : STAGE_PASS;
+}
+
+static void this_hosts_own_writes_raise_no_suspicion(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.meddle = answers_are_lost;
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    stage_patch(&stage, 1, "a", "status", "{'status':{'ready':0}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    stage.meddle = NULL;
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(stage_told(&stage, "AlsoRunHere"), 0);
+    assert_int_equal(stage.sent[0][VERB_RAW_GET], 0);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anothers_final_status_does_not_end_a_running_mirror),
@@ -130,6 +245,11 @@ int main(void) {
         cmocka_unit_test(its_mirror_is_deleted_with_its_workload),
         cmocka_unit_test(its_workload_is_not_placed_again),
         cmocka_unit_test(a_final_status_of_this_host_ends_the_mirror),
+        cmocka_unit_test(another_writer_of_the_status_is_noticed_at_once),
+        cmocka_unit_test(it_is_permitted_by_the_configuration),
+        cmocka_unit_test(an_object_that_was_made_from_it_is_noticed),
+        cmocka_unit_test(what_runs_already_is_not_placed),
+        cmocka_unit_test(this_hosts_own_writes_raise_no_suspicion),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/rival_state.h"
+
+#include "core/engine/cluster_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AGAIN_NS CLOCK_MINUTE // while it has not, what waits for that is looked at so often
+
+struct rival *rival_make(struct entry *entry) {
+    if (!entry->rival)
+        entry->rival = calloc(1, sizeof *entry->rival);
+    return entry->rival;
+}
+
+void rival_suspect_twin(struct entry *entry) {
+    struct rival *rival = rival_make(entry);
+    if (rival)
+        rival->twin = true;
+}
+
+bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]) {
+    const struct rival *rival = entry->rival;
+    if (!rival || !rival->runs)
+        return false;
+    const char *made = rival->object, *who = *rival->who ? rival->who : "an unknown writer";
+    snprintf(out, RIVAL_TEXT, "a controller in the management cluster %s %.*s",
+             *made ? "made" : "wrote its status:", RIVAL_OBJECT, *made ? made : who);
+    return true;
+}
+
+int64_t rival_until_ns(const struct engine *engine, const struct entry *entry) {
+    const struct rival *rival = entry->rival;
+    if (engine->kinds[entry->kind]->hybrid)
+        return 0;
+    if (rival && (rival->runs || rival->suspected) && entry->facts.attempt == 0)
+        return clock_after(engine->now.mono_ns, AGAIN_NS);
+    return cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run_until_ns;
+}
