@@ -107,6 +107,21 @@ class Online(cli_test.Case):
         self.assertEqual(code, 1)
         self.assert_says(err, "management (", "its API of things.example.com/v1 has no field /spec/managedBy", ": 1 problem")
 
+    def test_a_controller_that_runs_what_is_delegated_is_told(self):
+        def thing(manager, subresource, managed_by="wharf.dev/host"):
+            return {"metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "5", "managedFields": [
+                {"manager": "wharf", "operation": "Update", "time": "2026-03-01T12:00:00Z"},
+                {"manager": manager, "operation": "Update", "time": "2026-03-01T12:00:01Z", "subresource": subresource}]},
+                "spec": {"managedBy": managed_by}}
+        self.serve("w1")
+        for item, found in ((thing("trainer", "status"), True), (thing("wharf", "status"), False), (thing("user", ""), False),
+                            (thing("trainer", "status", "example.com/another"), False)):
+            self.serve("mgmt", lists={SECRETS: [], "/apis/example.com/v1/things": [item]})
+            self.write_config()
+            code, _, err = self.check()
+            self.assertEqual(code, 0, err)
+            self.assertEqual("trainer wrote the status of things.example.com default/a although it is delegated" in err, found)
+
     def test_clusters_that_do_not_answer_as_they_should_are_told(self):
         self.serve("mgmt", version_status=401)
         self.serve("w1", garbage=True)
