@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A controller of the management cluster that ignores managedBy: it runs delegated workloads too, and writes its own
-// final status while their mirrors run. Such a mirror is deleted once it has finished, or with its workload, and not before.
+// final status while their mirrors run. Such a mirror is deleted once it has finished, or with its workload, and not
+// before.
 #ifndef WHARF_SIMULATION_RIVALS_H
 #define WHARF_SIMULATION_RIVALS_H
 
