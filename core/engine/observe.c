@@ -69,7 +69,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         final_status_drop(entry);
     if (!finished)
         entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
-    if (finished && !was_finished && rival_believes_end(engine, entry, had)) {
+    if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
         story_finished(engine, entry, &phase);
         if (had)
             news_finished(engine, entry);

@@ -6,6 +6,7 @@
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
 #include "core/engine/facts.h"
+#include "core/engine/final_status.h"
 #include "core/engine/news.h"
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
@@ -168,9 +169,17 @@ static bool is_own(struct engine *engine, struct entry *entry) {
     return entry->status_is_own && entry->status_seen == status_hash(doc_tree(&engine->store, &entry->doc));
 }
 
-bool rival_believes_end(struct engine *engine, struct entry *entry, bool had) {
-    const struct mirror *placed = facts_placed_mirror(entry);
-    bool believed = placed ? placed->facts.finished : !had || entry->facts.attempt == 0 || is_own(engine, entry);
+// The mirror has come to the same end.
+static bool ends_so(struct engine *engine, struct entry *entry, struct mirror *placed, wharf_phase_kind end) {
+    wharf_phase phase;
+    const struct json *object = placed->facts.finished ? doc_tree(&engine->store, &placed->doc) : NULL;
+    return object && final_status_reached(engine, entry, object, &phase) && phase.phase == end;
+}
+
+bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had) {
+    struct mirror *placed = facts_placed_mirror(entry);
+    bool believed = placed ? ends_so(engine, entry, placed, end) || (placed->facts.finished && is_own(engine, entry))
+                           : !had || entry->facts.attempt == 0 || is_own(engine, entry);
     entry->end_untold = had && !believed;
     return believed;
 }

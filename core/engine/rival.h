@@ -17,7 +17,7 @@ void rival_seen(struct engine *engine, const struct json *object);
 // After the workload was read; `had`: it was known before.
 void rival_observed(struct engine *engine, struct entry *entry, bool had);
 // Its status became final: false while the mirror runs, in which case the end is reported once it is certain.
-bool rival_believes_end(struct engine *engine, struct entry *entry, bool had);
+bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had);
 // After each decision: asks for the writer of a disputed status, and settles the dispute.
 void rival_check(struct engine *engine, struct entry *entry);
 // Before the answer to a write of the status is read.
