@@ -12,6 +12,7 @@
 #define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
 
 static uint32_t bit_of(uint8_t waiting) {
+    _Static_assert(WAITINGS <= 32, "struct entry has a bit for each");
     return UINT32_C(1) << waiting;
 }
 

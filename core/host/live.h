@@ -13,10 +13,10 @@
 
 // One item of a source of workers; strings are owned.
 struct source_note {
-    char *origin_text;             // "Secret wharf-system/w1"
-    char *name;                    // of the worker; NULL: not known
-    char *problem;                 // why it, or its newest version, is not used; NULL: it is good
-    struct token_life token_life;  // 0: not known
+    char *origin_text;            // "Secret wharf-system/w1"
+    char *name;                   // of the worker; NULL: not known
+    char *problem;                // why it, or its newest version, is not used; NULL: it is good
+    struct token_life token_life; // 0: not known
 };
 void source_notes_free(struct source_note *notes, size_t count);
 bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);

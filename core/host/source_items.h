@@ -7,13 +7,13 @@
 #include "core/host/sources.h"
 
 struct source_item {
-    char *key;               // "wharf-system/w1", or the name of a file
-    char *origin_text;       // "Secret wharf-system/w1"
-    struct worker_spec spec; // the good version; name NULL: there has been none
-    char *problem;           // of the newest version; NULL: it is the good one
+    char *key;                    // "wharf-system/w1", or the name of a file
+    char *origin_text;            // "Secret wharf-system/w1"
+    struct worker_spec spec;      // the good version; name NULL: there has been none
+    char *problem;                // of the newest version; NULL: it is the good one
     struct token_life token_life; // 0: not known
-    bool seen; // in the list that is being read
-    bool held; // stays although it is not in the list
+    bool seen;                    // in the list that is being read
+    bool held;                    // stays although it is not in the list
 };
 
 // Zero-initialised, but for `source`.
