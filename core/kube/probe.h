@@ -2,9 +2,9 @@
 // Whether an API server answers, and which cluster it is. A probe reads namespace kube-system, whose uid names the
 // cluster: when it is started, after every lost connection, and whenever nothing was received from the server for a
 // while. This detects a server that hangs with its connections open, and one that no longer accepts the host's
-// credentials, which open watches do not show. A server that stops closes its idle connections first and its streams much
-// later: an idle connection that it closes is a reason to probe, too. Probes are exempt from the rate limit and are not
-// queued. A probe belongs to the thread of its transport.
+// credentials, which open watches do not show. A server that stops closes its idle connections first and its streams
+// much later: an idle connection that it closes is a reason to probe, too. Probes are exempt from the rate limit and
+// are not queued. A probe belongs to the thread of its transport.
 #ifndef WHARF_KUBE_PROBE_H
 #define WHARF_KUBE_PROBE_H
 
@@ -26,7 +26,7 @@
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
 #define PROBE_REJECTED_NS (5 * CLOCK_SECOND) // between two while the credentials are rejected
-#define PROBE_CLOSED_NS CLOCK_MINUTE // minimum between two probes because the server closed an idle connection
+#define PROBE_CLOSED_NS CLOCK_MINUTE         // minimum between two probes because the server closed an idle connection
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {
