@@ -47,8 +47,8 @@ static struct action finished(const struct decide_facts *f) {
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
-    if (f->workload->foreign_end)
-        return action_none("its mirror's end is reported first");
+    if (f->workload->foreign_end || f->workload->end_untold)
+        return copy.type == ACTION_WAIT ? copy : action_none("its mirror's end is reported first");
     if (decide_may_release(f, m))
         return decide_release(m, "its status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))

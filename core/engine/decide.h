@@ -88,6 +88,7 @@ struct workload_facts {
     bool barred : 1;           // nor will it: an admission check has rejected it
     bool ended : 1;            // finished, and that is its mirror's final status, or this host's
     bool foreign_end : 1;      // finished, and another writer said so while its mirror ran
+    bool end_untold : 1;       // its end is reported once it is certain, see rival.h
 };
 
 // Of the object of this name in one worker, as the mirror keeps it.

@@ -68,7 +68,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     if (finished)
         final_status_drop(entry);
     if (!finished)
-        entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
+        entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
     if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
         story_finished(engine, entry, &phase);
         if (had)
@@ -148,7 +148,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->carry_hash = 0;
     entry->last_note = 0;
     entry->ready_ns = 0;
-    entry->facts.ended = entry->facts.foreign_end = entry->end_untold = false;
+    entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
     rival_forget(engine, entry);
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';

@@ -180,7 +180,7 @@ bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_
     struct mirror *placed = facts_placed_mirror(entry);
     bool believed = placed ? ends_so(engine, entry, placed, end) || (placed->facts.finished && is_own(engine, entry))
                            : !had || entry->facts.attempt == 0 || is_own(engine, entry);
-    entry->end_untold = had && !believed;
+    entry->facts.end_untold = had && !believed;
     return believed;
 }
 
@@ -205,9 +205,9 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
 // The end of its mirror is the workload's, whatever its status says.
 static void settle(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct workload_facts *w = &entry->facts;
-    bool untold = entry->end_untold, foreign = w->foreign_end;
+    bool untold = entry->facts.end_untold, foreign = w->foreign_end;
     w->ended = true;
-    w->foreign_end = entry->end_untold = false;
+    w->foreign_end = entry->facts.end_untold = false;
     if (!untold && !foreign)
         return;
     w->retain_until_ns = clock_after(engine->now.mono_ns, engine->retention_ns);
@@ -218,9 +218,10 @@ static void settle(struct engine *engine, struct entry *entry, struct mirror *mi
 // The mirror has finished: its status is written, if the API takes it.
 static void settle_if_written(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct workload_facts *w = &entry->facts;
-    if (entry->end_untold && !w->foreign_end) {
+    if (entry->facts.end_untold && !w->foreign_end) {
         w->foreign_end = true; // before it was known whose final status that is
         w->status_due = true;
+        queue_entry(engine, entry);
     }
     bool refused = w->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (w->foreign_end && (w->status_due || w->busy) && !refused)
@@ -234,7 +235,7 @@ static void judge_end(struct engine *engine, struct entry *entry) {
         ask(engine, entry);
         return;
     }
-    entry->end_untold = false;
+    entry->facts.end_untold = false;
     report_end(engine, entry, &entry->doc);
 }
 
@@ -250,7 +251,7 @@ void rival_check(struct engine *engine, struct entry *entry) {
         settle_if_written(engine, entry, placed);
     else if (placed ? !w->foreign_end && !placed->facts.unsure : suspected)
         ask(engine, entry);
-    else if (!placed && entry->end_untold && !w->busy)
+    else if (!placed && entry->facts.end_untold && !w->busy)
         judge_end(engine, entry);
 }
 
@@ -283,13 +284,13 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
         return;
     if (!writers->other && *writers->own_at) {
         w->ended = placed;
-        if (entry->end_untold)
+        if (entry->facts.end_untold)
             report_end(engine, entry, &entry->doc);
-        entry->end_untold = false;
+        entry->facts.end_untold = false;
         return;
     }
     if (!placed)
-        entry->end_untold = false;
+        entry->facts.end_untold = false;
     if (placed) {
         w->foreign_end = w->status_due = true;
         mark(engine, entry);

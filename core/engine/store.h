@@ -136,7 +136,6 @@ struct entry {
     bool choosy : 1;              // it has annotations that say where it may go
     bool names_queue : 1;         // it has Kueue's label for its queue
     bool status_is_own : 1;       // that is this host's, by the answer to its write
-    bool end_untold : 1;          // its end is reported once it is certain, see rival.h
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins

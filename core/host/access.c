@@ -184,8 +184,9 @@ int64_t access_tick(struct access *access, struct moment now) {
             forget(right);
         else if (due && !access->asked && !ask(access, right))
             right->at_ns = now.mono_ns + DENIED_NS;
-        if (right->plural && right != access->asked)
-            next_ns = clock_earlier(next_ns, clock_later(right->at_ns, now.mono_ns + 1));
+        bool waits_for_answer = access->asked && right->at_ns <= now.mono_ns; // one review at a time
+        if (right->plural && !waits_for_answer)
+            next_ns = clock_earlier(next_ns, right->at_ns);
     }
     return next_ns;
 }
