@@ -34,21 +34,29 @@ class Load:
     """The users and the naive dispatcher of some clusters. They are users of their own, with no more permissions than
     they need: members of system:masters would pass by the API server's own queues."""
 
-    def __init__(self, clusters, folder):
+    def __init__(self, clusters, folder, connections=1):
         self.folder = folder
         bindings = [(clusters.management, "naive", "wharf-management"), (clusters.management, "author", _AUTHOR_ROLE)]
         bindings += [(worker, "naive", "wharf-worker") for worker in clusters.workers]
+        bindings += [(cluster, "other", _AUTHOR_ROLE) for cluster in clusters.all]
         for cluster, user, role in bindings:
             _bind(cluster.admin, user, role)
         configs = {(cluster.name, user): cluster.kubeconfig(user, cluster.authority.client(user, user))
                    for cluster, user, _ in bindings}
         self.author = configs[clusters.management.name, "author"]
-        self.naive = program("naive", *(configs[cluster.name, "naive"] for cluster in clusters.all), folder=folder)
+        self.naive = program("naive", connections, *(configs[cluster.name, "naive"] for cluster in clusters.all),
+                             folder=folder)
+        self.others = program("others", *(configs[cluster.name, "other"] for cluster in clusters.all), folder=folder)
 
     def start_naive(self):
         _empty(self.naive)
         self.naive.start()
         until_prints(self.naive, "ready")
+
+    def start_others(self):
+        _empty(self.others)
+        self.others.start()
+        until_prints(self.others, "ready")
 
     def users(self, namespace, managed_by, count, clients=8, run="1s", labels=None):
         """The process that creates so many Jobs; not started yet."""

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """wharf beside a naive script, on real servers: a management and two worker clusters, N one-pod Jobs at once. The same
-servers for both, in turns: script, wharf, wharf, script and so on. With --kueue also Kueue's MultiKueue, between them and
-in the reverse order each second time. Prints a table and writes it to <build>/e2e_bench.md."""
+servers for both, in turns: script, wharf, wharf, script and so on. With --kueue also Kueue's MultiKueue, and with --before
+another build of wharf, between them and in the reverse order each second time. With --burst the users do not wait for answers,
+and the script has more connections. With --others the servers and the machine are kept busy by others. Prints a table and
+writes it to <build>/e2e_bench.md."""
 import argparse
 import json
 import os
@@ -30,6 +32,8 @@ _AUDIT_POLICY = {
     "rules": [{"level": "Metadata", "users": [*load.WHARF_USERS, *load.NAIVE_USERS, *kueue.MultiKueue.users]},
               {"level": "None"}]}
 _WARM_UP = 20   # Jobs, before the first turn
+# Creates that the users have in flight, and connections of the script for creates and for patches each.
+_STEADY, _BURST = (8, 1), (64, 8)
 
 
 class Bench:
@@ -37,24 +41,32 @@ class Bench:
 
     def __init__(self, options, clusters, folder):
         self.clusters, self.folder, self.connects = clusters, folder, options.connects
+        self.in_flight, connections = _BURST if options.burst else _STEADY
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
         for cluster in clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
         manifests.apply(clusters.management.admin, "rbac-management.yaml")
         for worker in clusters.workers:
             manifests.apply(worker.admin, "rbac-worker.yaml")
-        self.loads = load.Load(clusters, folder)
+        self.loads = load.Load(clusters, folder, connections)
         self.players = [load.program("player", worker.admin_config, folder=worker.folder) for worker in clusters.workers]
         for player in self.players:
             player.start()
             load.until_prints(player, "ready")
         self.groups = self._groups()
-        host = Host(os.path.join(options.build, "wharf"), os.path.join(options.build, "adapters"), folder,
-                    {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in clusters.all},
-                    defaults={})
-        self.dispatchers = [Script(self.loads), Wharf(host)]
+        self.dispatchers = [Script(self.loads), self._wharf("wharf", options.build)]
         if options.kueue:
             self.dispatchers.append(kueue.MultiKueue(clusters, options.kueue))
+        if options.before:
+            self.dispatchers.append(self._wharf("before", options.before))
+        if options.others:
+            self.loads.start_others()
+
+    def _wharf(self, name, build):
+        folder = os.path.join(self.folder, name)
+        os.mkdir(folder)
+        configs = {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in self.clusters.all}
+        return Wharf(name, Host(os.path.join(build, "wharf"), os.path.join(build, "adapters"), folder, configs, defaults={}))
 
     def _groups(self):
         """{name: pids} of what runs beside a dispatcher; users end with their turn, and tell their own time."""
@@ -86,8 +98,8 @@ class Bench:
         return figures
 
     def close(self):
-        for player in self.players:
-            player.kill()
+        for process in (*self.players, self.loads.others):
+            process.kill()
         for dispatcher in self.dispatchers:
             for process in dispatcher.processes:
                 process.kill()
@@ -101,6 +113,9 @@ def parse_arguments():
     parser.add_argument("--connects", default="build/tests/connects.so", help="what counts connections")
     parser.add_argument("--raw", help="a file for the figures of all turns, as JSON")
     parser.add_argument("--kueue", action="store_true", help="also MultiKueue; KUEUE_ASSETS says where Kueue is")
+    parser.add_argument("--before", help="the folder of another build of wharf, measured too")
+    parser.add_argument("--burst", action="store_true", help="users who do not wait, and a script with more connections")
+    parser.add_argument("--others", action="store_true", help="others keep the servers and the machine busy")
     parser.add_argument("--keep", action="store_true", help="keep logs and data")
     return parser.parse_args()
 
@@ -115,8 +130,9 @@ def measure(options, assets, folder):
 
 
 def report(options, turns, management):
-    found = table.rows(turns, management)
-    title = f"{options.n} Jobs, median of {options.turns} turns each, {os.cpu_count()} cores for all"
+    found = table.rows(turns, management, "burst" if options.burst else "steady")
+    title = f"{options.n} Jobs, median of {options.turns} turns each, {os.cpu_count()} cores for all" + \
+        ", in a burst" * options.burst + ", others busy" * options.others
     print(f"\n{title}\n{table.plain(found)}")
     with open(os.path.join(options.build, "e2e_bench.md"), "w", encoding="utf-8") as file:
         file.write(table.markdown(found, title))

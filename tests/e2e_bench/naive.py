@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""naive.py MANAGEMENT WORKER...: the dispatcher that wharf is compared with, as somebody writes it in an afternoon. Jobs are
-created in the worker that has fewer, and every change of a mirror's status is patched into its Job, in order. One thread
-creates and one patches, on kept connections; a thread for each watch only reads. Nothing is retried, repaired, remembered
-over a restart or deleted. The arguments are kubeconfigs; `ready` is printed once it watches."""
+"""naive.py CONNECTIONS MANAGEMENT WORKER...: the dispatcher that wharf is compared with, as somebody writes it in an
+afternoon. Jobs are created in the worker that has fewer, and every change of a mirror's status is patched into its Job, in
+order. CONNECTIONS threads create and as many patch, on kept connections; a thread for each watch only reads. Nothing is
+retried, repaired, remembered over a restart or deleted. The other arguments are kubeconfigs; `ready` is printed once it
+watches."""
 import json
 import os
 import queue
@@ -37,10 +38,11 @@ def mirror_of(job):
 
 
 class Dispatcher:
-    def __init__(self, management, workers):
+    def __init__(self, connections, management, workers):
         self.management, self.workers = management, workers
         self.load = {worker: 0 for worker in workers}   # unfinished mirrors
-        self.new, self.changes = queue.SimpleQueue(), queue.SimpleQueue()
+        self.new = queue.SimpleQueue()
+        self.changes = [queue.SimpleQueue() for _ in range(connections)]   # a Job's are all in one
         self.told = {}   # (namespace, name) -> the last status read of its mirror
 
     def read_management(self, stream):
@@ -64,7 +66,7 @@ class Dispatcher:
             if finished(mirror):
                 self.load[worker] -= 1
             # A merge patch: what is no longer there has to be null.
-            self.changes.put((key, {**dict.fromkeys(before), **status}))
+            self.changes[hash(key) % len(self.changes)].put((key, {**dict.fromkeys(before), **status}))
 
     def create(self):
         while True:
@@ -73,14 +75,15 @@ class Dispatcher:
             self.load[worker] += 1
             _try(worker.create, "jobs", job["metadata"]["namespace"], mirror_of(job))
 
-    def patch(self):
+    def patch(self, changes):
         while True:
-            (namespace, name), status = self.changes.get()
+            (namespace, name), status = changes.get()
             _try(self.management.patch_status, "jobs", namespace, name, {"status": status})
 
     def run(self):
-        threads = [threading.Thread(target=self.create), threading.Thread(target=self.patch),
-                   threading.Thread(target=self.read_management, args=(self.management.watch("jobs"),))]
+        threads = [threading.Thread(target=self.read_management, args=(self.management.watch("jobs"),))]
+        for changes in self.changes:
+            threads += [threading.Thread(target=self.create), threading.Thread(target=self.patch, args=(changes,))]
         threads += [threading.Thread(target=self.read_worker, args=(
             worker, worker.watch("jobs", query={"labelSelector": LABEL}))) for worker in self.workers]
         for thread in threads:
@@ -96,4 +99,4 @@ def _try(request, *args):
 
 
 if __name__ == "__main__":
-    Dispatcher(kube.Client.of(sys.argv[1]), [kube.Client.of(path) for path in sys.argv[2:]]).run()
+    Dispatcher(int(sys.argv[1]), kube.Client.of(sys.argv[2]), [kube.Client.of(path) for path in sys.argv[3:]]).run()

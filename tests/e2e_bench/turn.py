@@ -23,10 +23,10 @@ class Dispatcher:
 
 class Wharf(Dispatcher):
     """`wharf run` with a configuration as in README.md."""
-    name, users, managed_by = "wharf", load.WHARF_USERS, "wharf.dev/host"
+    users, managed_by = load.WHARF_USERS, "wharf.dev/host"
 
-    def __init__(self, host):
-        self.host, self.processes, self.stop = host, [host.process], host.stop
+    def __init__(self, name, host):
+        self.name, self.host, self.processes, self.stop = name, host, [host.process], host.stop
 
     def start(self, _namespace):
         self.host.use()
@@ -43,7 +43,7 @@ class Script(Dispatcher):
 
 
 class Turn:
-    """`bench` has clusters, audits, loads, groups (processes that are not the dispatcher's) and connects."""
+    """`bench` has clusters, audits, loads, groups (processes that are not the dispatcher's), in_flight and connects."""
 
     def __init__(self, bench, dispatcher, number, count):
         self.bench, self.dispatcher, self.count = bench, dispatcher, count
@@ -81,7 +81,7 @@ class Turn:
         marks = {name: audit.mark() for name, audit in self.bench.audits.items()}
         spent = Cpu({"dispatcher": pids, "dispatcher, in management": pids[:1], **self.bench.groups})
         users = self.bench.loads.users(self.namespace, self.dispatcher.managed_by, self.count,
-                                       labels=self.dispatcher.labels)
+                                       clients=self.bench.in_flight, labels=self.dispatcher.labels)
         users.start()
         created = load.Load.created(users, _TIMEOUT)
         until(lambda: self._all_complete(observer), f"all Jobs of {self.namespace} to be complete", _TIMEOUT, every=0.25)
