@@ -3,8 +3,8 @@
 """naive.py CONNECTIONS MANAGEMENT WORKER...: the dispatcher that wharf is compared with, as somebody writes it in an
 afternoon. Jobs are created in the worker that has fewer, and every change of a mirror's status is patched into its Job, in
 order. CONNECTIONS threads create and as many patch, on kept connections; a thread for each watch only reads. Nothing is
-retried, repaired, remembered over a restart or deleted. The other arguments are kubeconfigs; `ready` is printed once it
-watches."""
+retried, repaired, remembered over a restart or deleted; a watch that the server ends is opened again. The other arguments
+are kubeconfigs; `ready` is printed once it watches."""
 import json
 import os
 import queue
@@ -43,13 +43,17 @@ class Dispatcher:
         self.load = {worker: 0 for worker in workers}   # unfinished mirrors
         self.new = queue.SimpleQueue()
         self.changes = [queue.SimpleQueue() for _ in range(connections)]   # a Job's are all in one
+        self.known = set()   # uids of Jobs
         self.told = {}   # (namespace, name) -> the last status read of its mirror
 
     def read_management(self, stream):
         for line in stream:
             event = json.loads(line)
             job = event["object"]
-            if event["type"] == "ADDED" and job["spec"].get("managedBy") == MANAGED_BY and not finished(job):
+            uid = job["metadata"].get("uid")
+            if event["type"] == "ADDED" and job["spec"].get("managedBy") == MANAGED_BY and not finished(job) \
+                    and uid not in self.known:
+                self.known.add(uid)
                 self.new.put(job)
 
     def read_worker(self, worker, stream):
@@ -81,14 +85,26 @@ class Dispatcher:
             _try(self.management.patch_status, "jobs", namespace, name, {"status": status})
 
     def run(self):
-        threads = [threading.Thread(target=self.read_management, args=(self.management.watch("jobs"),))]
+        threads = [_watcher(self.read_management, lambda: self.management.watch("jobs"))]
         for changes in self.changes:
             threads += [threading.Thread(target=self.create), threading.Thread(target=self.patch, args=(changes,))]
-        threads += [threading.Thread(target=self.read_worker, args=(
-            worker, worker.watch("jobs", query={"labelSelector": LABEL}))) for worker in self.workers]
+        threads += [_watcher(lambda stream, worker=worker: self.read_worker(worker, stream),
+                             lambda worker=worker: worker.watch("jobs", query={"labelSelector": LABEL}))
+                    for worker in self.workers]
         for thread in threads:
             thread.start()
         print("ready", flush=True)
+
+
+def _watcher(read, watch):
+    """Opens the watch at once; the thread reads it, and opens it again when it ends."""
+    first = watch()
+
+    def run():
+        read(first)
+        while True:
+            read(watch())
+    return threading.Thread(target=run)
 
 
 def _try(request, *args):

@@ -1,25 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sees all Jobs of one namespace in all clusters, each event with the time at which it was received. Events are kept as
-they came, and only read when the turn is over (figures.py): an observer that is busy would be measured too."""
+they came, and only read when the turn is over (figures.py): an observer that is busy would be measured too. A busy API server
+ends watches that are read too slowly: such a one goes on after the last event that was received."""
 import re
 import threading
 import time
 
 _NAME = re.compile(rb'"name":"([^"]+)"')
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 
 
 class _Watch(threading.Thread):
     def __init__(self, cluster, namespace):
         super().__init__(name="observer-" + cluster.name, daemon=True)
-        self.stream = cluster.admin.watch("jobs", namespace)
+        self.client, self.namespace, self.stopped = cluster.admin, namespace, False
+        self.stream = self.client.watch("jobs", namespace)
         self.seen, self.completed = [], set()   # (seconds of CLOCK_MONOTONIC, line); names
         self.start()
 
     def run(self):
-        for line in self.stream:
-            self.seen.append((time.monotonic(), line))
-            if b'"completionTime":"' in line:
-                self.completed.add(_NAME.search(line).group(1))
+        while not self.stopped:
+            for line in self.stream:
+                self.seen.append((time.monotonic(), line))
+                if b'"completionTime":"' in line:
+                    self.completed.add(_NAME.search(line).group(1))
+            if not self.stopped:
+                since = {"resourceVersion": _VERSION.search(self.seen[-1][1]).group(1).decode()} if self.seen else None
+                self.stream = self.client.watch("jobs", self.namespace, query=since)
+
+    def stop(self):
+        self.stopped = True
+        self.stream.close()
+        self.join(10)
 
 
 class Observer:
@@ -37,6 +49,5 @@ class Observer:
     def stop(self):
         """{cluster: [(seconds, line)]}"""
         for watch in self.watches.values():
-            watch.stream.close()
-            watch.join(10)
+            watch.stop()
         return {name: watch.seen for name, watch in self.watches.items()}
