@@ -105,7 +105,7 @@ static void report_created(struct engine *engine, struct entry *entry, struct mi
     if (mirror->created_reported == attempt)
         return;
     mirror->created_reported = attempt;
-    if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
+    if (pacing_is_calm(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
                      engine->names[mirror->facts.cluster], attempt);
     else

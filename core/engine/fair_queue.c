@@ -10,9 +10,9 @@ static const struct {
     const char *name;
 } classes[WORK_CLASSES] = {
     [WORK_FINAL_STATUS] = {8, "final_status"},
-    [WORK_STATUS] = {6, "status"},
-    [WORK_DELETE] = {4, "delete"},
-    [WORK_CREATE] = {4, "create"},
+    [WORK_DELETE] = {8, "delete"},
+    [WORK_CREATE] = {8, "create"},
+    [WORK_STATUS] = {2, "status"},
     [WORK_REFRESH] = {1, "refresh"},
 };
 

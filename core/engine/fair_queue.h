@@ -14,9 +14,9 @@
 
 enum work_class {
     WORK_FINAL_STATUS, // of a workload that has finished
-    WORK_STATUS,       // other statuses, and suspensions
-    WORK_DELETE,       // deletions, and finalizers
+    WORK_DELETE,       // deletions and suspensions, and finalizers
     WORK_CREATE,       // placements and creates, and the reads that they wait for
+    WORK_STATUS,       // other statuses: the longer one waits, the more changes are in it
     WORK_REFRESH,      // changes of mirrors, reads
     WORK_CLASSES
 };

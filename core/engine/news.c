@@ -149,7 +149,7 @@ void news_finished(struct engine *engine, struct entry *entry) {
     const struct attempt *attempt = entry->story.newest;
     if (!attempt || entry->facts.attempt == 0)
         return;
-    if (!pacing_has_spare(engine, ENGINE_MANAGEMENT)) {
+    if (!pacing_is_calm(engine, ENGINE_MANAGEMENT)) {
         engine->stats.events_dropped++;
         return;
     }

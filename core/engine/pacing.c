@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define NO_CLUSTER SIZE_MAX
+#define CALM_NS (2 * CLOCK_SECOND) // longer than the pauses of a burst
 
 void pacing_begin(struct entry *entry) {
     entry->node.renewed = false;
@@ -39,7 +40,7 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     case ACTION_GIVE_UP:
         return WORK_FINAL_STATUS;
     case ACTION_UPDATE:
-        return entry->facts.suspended ? WORK_STATUS : WORK_REFRESH;
+        return entry->facts.suspended ? WORK_DELETE : WORK_REFRESH;
     case ACTION_DELETE:
     case ACTION_RELEASE:
         return WORK_DELETE;
@@ -58,6 +59,11 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
     return engine->paces[cluster]->queue.count == 0 && has_room(engine, cluster);
 }
 
+bool pacing_is_calm(struct engine *engine, size_t cluster) {
+    int64_t waited_ns = engine->paces[cluster]->waited_ns;
+    return pacing_has_spare(engine, cluster) && (waited_ns == 0 || engine->now.mono_ns - waited_ns >= CALM_NS);
+}
+
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->type == ACTION_NONE || action->type == ACTION_WAIT || action->type == ACTION_FORGET)
         return true;
@@ -72,6 +78,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
                                  entry->kind, entry->key, entry->name_at - 1U))
         return true; // without memory it does not wait
     window_was_full(&engine->paces[cluster]->window);
+    engine->paces[cluster]->waited_ns = engine->now.mono_ns;
     node->renewed = true;
     if (here)
         entry->facts.busy = true;
@@ -85,6 +92,7 @@ struct entry *pacing_next(struct engine *engine) {
         if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
             continue;
         engine->turn_of = c;
+        engine->paces[c]->waited_ns = engine->now.mono_ns;
         return fair_queue_next(&engine->paces[c]->queue);
     }
     engine->turn_of = NO_CLUSTER;
@@ -99,11 +107,13 @@ void pacing_sent(struct engine *engine, size_t cluster) {
     window_sent(&engine->paces[cluster]->window);
 }
 
-static enum window_outcome outcome_of(enum reason reason) {
-    switch (reason) {
+static enum window_outcome outcome_of(const struct response *response) {
+    switch (response->reason) {
     case REASON_TOO_MANY:
     case REASON_UNKNOWN_OUTCOME:
         return WINDOW_OVERLOADED;
+    case REASON_SERVER_ERROR:
+        return response->retry_after_ns >= 0 ? WINDOW_OVERLOADED : WINDOW_ANSWERED;
     case REASON_NOT_SENT:
         return WINDOW_NOT_HEARD;
     default:
@@ -113,8 +123,7 @@ static enum window_outcome outcome_of(enum reason reason) {
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns) {
-    window_answered(&engine->paces[cluster]->window, verb, outcome_of(response->reason), round_trip_ns,
-                    engine->now.mono_ns);
+    window_answered(&engine->paces[cluster]->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
 void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {

@@ -5,21 +5,18 @@
 
 #include <math.h>
 
-#define PERIOD_NS (30 * CLOCK_SECOND)
-#define PERIOD_ROUNDS 8 // at least so many times the limit are answered in a period
-#define SAMPLE_MIN 4    // answers, before the window is changed
-#define TOLERANCE 1.5   // times the least: latency varies by so much without a queue
+#define SAMPLE_MIN 4  // answers, before the window is changed
+#define TOLERANCE 1.5 // times the least: latency varies by so much without a queue
+#define AGING 64      // samples until a least that is no longer reached has become the present round trip, nearly
 
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
     burst = burst < 1 ? 1 : burst;
     max = max > 0 && max < WINDOW_MAX ? max : WINDOW_MAX;
-    *window = (struct window){.limit = max < WINDOW_FIRST ? max : WINDOW_FIRST,
+    *window = (struct window){.limit = max < WINDOW_FLOOR ? max : WINDOW_FLOOR,
                               .max = max,
-                              .doubling = true,
                               .qps = qps,
                               .burst = burst,
                               .tokens = burst,
-                              .period_ns = now_ns,
                               .refilled_ns = now_ns};
 }
 
@@ -70,45 +67,18 @@ void window_sent(struct window *window) {
 }
 
 void window_was_full(struct window *window) {
-    window->full = window->pressed = true;
-}
-
-static int64_t lesser(int64_t a_ns, int64_t b_ns) {
-    return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
+    window->full = true;
 }
 
 static void begin_sample(struct window *window) {
     window->answers = 0;
-    window->taken_ns = window->least_ns = 0;
+    window->taken_ns = window->least_sum_ns = 0;
     window->full = false;
 }
 
-static void bound(struct window *window) {
-    if (window->limit < 1)
-        window->limit = 1;
-    if (window->limit > window->max)
-        window->limit = window->max;
-}
-
-// While requests wait all the time, each round trip has this host's own queue in it, less than half of the window:
-// without a probe it would count as the least of the next period, and the queue would grow with each.
-static void begin_period(struct window *window, int64_t now_ns) {
-    for (int v = 0; v < WINDOW_VERBS; v++)
-        window->least[v] = (struct window_least){.before_ns = window->least[v].now_ns};
-    window->period_ns = now_ns;
-    window->period_answers = 0;
-    if (window->pressed) {
-        window->probe = window->in_flight + SAMPLE_MIN;
-        window->unprobed = window->limit;
-        window->limit /= 2;
-        bound(window);
-    }
-    window->pressed = false;
-}
-
-static void end_probe(struct window *window) {
-    window->probe = 0;
-    window->limit = window->unprobed;
+static void set_limit(struct window *window, double limit) {
+    limit = limit < window->max ? limit : window->max;
+    window->limit = limit > 1 ? limit : 1;
     begin_sample(window);
 }
 
@@ -116,29 +86,27 @@ static void end_probe(struct window *window) {
 static void ease(struct window *window, int64_t sent_ns, int64_t now_ns) {
     if (sent_ns <= window->eased_ns)
         return;
-    if (window->probe > 0)
-        end_probe(window);
-    window->limit /= 2;
-    bound(window);
-    begin_sample(window);
-    window->doubling = false;
+    set_limit(window, window->limit / 2);
     window->eased_ns = now_ns;
 }
 
 // As Netflix's Gradient2Limit: of the present window, what the server takes without a queue, and its square root, which
-// may wait there. A server whose round trips take ten times the least gets one request at a time, whoever else it is
-// that loads it: the window alone, at most as large as the queue, would not show it.
+// may wait there; half of the way to it is taken. Up to the floor it grows by one, however long the answers take.
 static void decide(struct window *window) {
-    double ratio = TOLERANCE * (double)window->least_ns / (double)window->taken_ns;
-    double wanted = (ratio < 1 ? ratio : 1) * window->limit + sqrt(window->limit);
-    if (ratio < 1)
-        window->doubling = false;
-    if (window->doubling)
-        wanted = 3 * window->limit; // half of the way is taken
-    if (wanted < window->limit || window->full)
-        window->limit += (wanted - window->limit) / 2;
-    bound(window);
-    begin_sample(window);
+    double ratio = TOLERANCE * (double)window->least_sum_ns / (double)window->taken_ns;
+    double limit = window->limit, wanted = (ratio < 1 ? ratio : 1) * limit + sqrt(limit);
+    double least = limit >= WINDOW_FLOOR ? WINDOW_FLOOR : limit + (window->full ? 1 : 0);
+    if (wanted < limit || window->full)
+        limit += (wanted - limit) / 2;
+    set_limit(window, limit > least ? limit : least);
+}
+
+// Without a request that waits, a round trip is the server's own time: it shows that a server has become slower.
+static void learn(struct window *window, int64_t *least_ns, int64_t round_trip_ns) {
+    if (*least_ns == 0 || round_trip_ns < *least_ns)
+        *least_ns = round_trip_ns;
+    else if (!window->full)
+        *least_ns += (round_trip_ns - *least_ns) / AGING;
 }
 
 void window_answered(struct window *window, enum window_verb verb, enum window_outcome outcome, int64_t round_trip_ns,
@@ -147,19 +115,12 @@ void window_answered(struct window *window, enum window_verb verb, enum window_o
         window->in_flight--;
     if (outcome == WINDOW_OVERLOADED)
         ease(window, now_ns - round_trip_ns, now_ns);
-    if (window->probe > 0 && --window->probe == 0)
-        end_probe(window);
     if (outcome != WINDOW_ANSWERED || round_trip_ns <= 0)
         return;
-    if (window->probe == 0 && now_ns - window->period_ns >= PERIOD_NS &&
-        window->period_answers >= PERIOD_ROUNDS * (uint32_t)window->limit)
-        begin_period(window, now_ns);
-    window->period_answers++;
-    struct window_least *least = &window->least[verb];
-    least->now_ns = lesser(least->now_ns, round_trip_ns);
+    learn(window, &window->least_ns[verb], round_trip_ns);
     window->answers++;
     window->taken_ns += round_trip_ns;
-    window->least_ns += lesser(least->now_ns, least->before_ns);
-    if (window->probe == 0 && window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
+    window->least_sum_ns += window->least_ns[verb];
+    if (window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
         decide(window);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests may be in flight to one API server: between 1 and WINDOW_MAX, found from the round-trip times (as
-// Netflix's concurrency limits do, with the gradient of TCP Vegas: the least round trip over the present one). While
-// they stay near the least, the window grows; the longer they take, whoever loads the server, the smaller it becomes,
-// down to one request at a time, so that the server stays quick for everybody else. An overload halves it. Pure: no
-// clock.
+// How many requests may be in flight to one API server: between 1 and WINDOW_MAX. An overload, which is what the server
+// says of itself (429) or a request that it does not answer in time, halves it. Otherwise it grows back to
+// WINDOW_FLOOR, however long answers take: they take long on a busy machine too, and a server with Priority and
+// Fairness divides its time between its users itself. Above the floor it grows while round trips stay near the least
+// (as Netflix's concurrency limits, with the gradient of TCP Vegas): where it is the network that takes the time, there
+// is room for more. Pure: no clock.
 #ifndef WHARF_ENGINE_WINDOW_H
 #define WHARF_ENGINE_WINDOW_H
 
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 #define WINDOW_MAX 32
-#define WINDOW_FIRST 4
+#define WINDOW_FLOOR 8
 
 enum window_verb {
     WINDOW_READ,
@@ -25,28 +26,16 @@ enum window_outcome {
     WINDOW_NOT_HEARD   // says nothing about the server's load: not sent, connection lost
 };
 
-// The least round trip of the present and of the last period, so that a server that has become slower is relearned.
-struct window_least {
-    int64_t now_ns, before_ns; // 0: none
-};
-
 struct window {
     double limit; // 1 to `max`
     double max;
     uint32_t in_flight;
-    bool doubling; // grows by one an answer until the first sign of a queue
-    bool full;     // of the present sample: a request had to wait for the window
-    struct window_least least[WINDOW_VERBS];
-    int64_t period_ns;       // when the present period of `least` began
-    uint32_t period_answers; // since then
-    bool pressed;            // a request had to wait since then
-    // A probe: for a moment fewer are in flight, so that the queue in the server drains and the least is seen.
-    uint32_t probe;   // answers until its end, 0: none
-    double unprobed;  // the limit after it
-    int64_t eased_ns; // when an overload last shrank the window
+    bool full;                      // of the present sample: a request had to wait for the window
+    int64_t least_ns[WINDOW_VERBS]; // round trips; 0: none
+    int64_t eased_ns;               // when an overload last shrank the window
     // The sample: round trips since the last decision.
     uint32_t answers;
-    int64_t taken_ns, least_ns; // sums: the round trips, and what they would have taken at least
+    int64_t taken_ns, least_sum_ns; // sums: the round trips, and what they would have taken at least
     // The upper bound of rateLimit: a token bucket.
     double qps, burst, tokens; // qps <= 0: no bound
     int64_t refilled_ns;

@@ -104,9 +104,9 @@ static void the_newest_final_status_is_sent_before_placements_that_waited(void *
     size_t before = play.n_commands;
     create(&play, "new", 500, "default");
     play_wait(&play, 0);
-    assert_int_equal(play.n_commands - before, WINDOW_FIRST);
-    assert_int_equal(flying(&play, 0), WINDOW_FIRST);
-    assert_int_equal(waiting(&play, 0, WORK_CREATE), 500 - WINDOW_FIRST);
+    assert_int_equal(play.n_commands - before, WINDOW_FLOOR);
+    assert_int_equal(flying(&play, 0), WINDOW_FLOOR);
+    assert_int_equal(waiting(&play, 0, WORK_CREATE), 500 - WINDOW_FLOOR);
     play_seen(&play, 1, with_status(play_mirror("runs"), RUNS, 1));
     play_seen(&play, 1, with_status(play_mirror("ends"), RUNS, 1));
     play_wait(&play, 0);
@@ -115,16 +115,45 @@ static void the_newest_final_status_is_sent_before_placements_that_waited(void *
     play_wait(&play, 0);
     assert_int_equal(waiting(&play, 0, WORK_STATUS), 1);
     assert_int_equal(waiting(&play, 0, WORK_FINAL_STATUS), 1);
-    assert_int_equal(play.n_commands - before, WINDOW_FIRST);
+    assert_int_equal(play.n_commands - before, WINDOW_FLOOR);
     answer(&play, before);
     assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 1);
     assert_string_equal(last_status(&play)->name, "ends");
     assert_non_null(strstr(last_status(&play)->body, "\"Complete\""));
-    answer(&play, before + 1);
-    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 2);
+    // Then placements, and one of five turns for other statuses.
+    size_t passed = 0;
+    while (play_sent(&play, 0, VERB_STATUS_PATCH) == 1) {
+        assert_true(++passed <= 5);
+        answer(&play, before + passed);
+    }
     assert_string_equal(last_status(&play)->name, "runs");
-    answer(&play, before + 2);
-    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), WINDOW_FIRST + 1);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), WINDOW_FLOOR + passed - 1);
+    assert_true(passed > 1);
+    play_end(&play);
+}
+
+// Events that a user only likes to see are left out of a burst, also of its pauses.
+static void dispatched_is_told_only_a_while_after_something_had_to_wait(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 1, 0, 0);
+    create(&play, "job", 2, "default"); // the second one waits
+    for (size_t at = 0; at < 4; at++) { // two records and two creates
+        play_wait(&play, 0);
+        answer(&play, at);
+    }
+    assert_int_equal(play_sent(&play, 1, VERB_CREATE) + play_sent(&play, 2, VERB_CREATE), 2);
+    assert_int_equal(waits(&play, 0), 0);
+    assert_int_equal(engine_stats(play.engine)->events, 0);
+    assert_int_equal(engine_stats(play.engine)->events_dropped, 2);
+    play_wait(&play, 3 * CLOCK_SECOND);
+    create(&play, "calm", 1, "default");
+    play_wait(&play, 0);
+    answer(&play, 4);
+    play_wait(&play, 0);
+    answer(&play, 5);
+    assert_int_equal(engine_stats(play.engine)->events, 1);
+    assert_int_equal(engine_stats(play.engine)->events_dropped, 2);
     play_end(&play);
 }
 
@@ -135,7 +164,7 @@ static void many_changes_while_it_waits_are_one_patch_of_the_last(void **state) 
     run(&play, "runs");
     play_wait(&play, CLOCK_SECOND);
     size_t before = play.n_commands;
-    create(&play, "new", WINDOW_FIRST, "default");
+    create(&play, "new", WINDOW_FLOOR, "default");
     for (int i = 2; i < 40; i++) {
         play_seen(&play, 1, with_status(play_mirror("runs"), RUNS, i));
         play_wait(&play, CLOCK_MS);
@@ -169,7 +198,7 @@ static void what_is_no_longer_needed_is_never_sent(void **state) {
     }
     play_wait(&play, CLOCK_SECOND);
     size_t before = play.n_commands;
-    create(&play, "first", WINDOW_FIRST, "default");
+    create(&play, "first", WINDOW_FLOOR, "default");
     create(&play, "new", 20, "default"); // placements that wait
     for (int i = 0; i < 20; i++) {       // and statuses
         AUTO_TEXT name = text_format("runs%d", i);
@@ -187,12 +216,12 @@ static void what_is_no_longer_needed_is_never_sent(void **state) {
         play_seen(&play, 1, play_mirror(back)); // its status is as it was
     }
     play_wait(&play, 0);
-    for (size_t i = 0; i < WINDOW_FIRST; i++)
+    for (size_t i = 0; i < WINDOW_FLOOR; i++)
         answer(&play, before + i);
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(waits(&play, 0), 0);
     assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 0);
-    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), WINDOW_FIRST);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), WINDOW_FLOOR);
     play_end(&play);
 }
 
@@ -204,7 +233,7 @@ static void a_place_that_many_do_not_need_goes_to_the_one_that_does(void **state
         struct play play;
         open_play(&play, 0, 0, 0);
         size_t before = play.n_commands;
-        create(&play, "first", WINDOW_FIRST, "default");
+        create(&play, "first", WINDOW_FLOOR, "default");
         for (int i = 0; i < many[m]; i++) {
             AUTO_TEXT name = text_format("same%d", i);
             run(&play, name);
@@ -239,6 +268,31 @@ static void one_authors_many_do_not_delay_anothers_one(void **state) {
     play_end(&play);
 }
 
+static void an_overload_that_the_server_reports_or_does_not_survive_halves_the_window(void **state) {
+    (void)state;
+    static const struct {
+        enum reason reason;
+        int64_t retry_after_ns;
+        unsigned window;
+    } cases[] = {{REASON_CONFLICT, -1, WINDOW_FLOOR},
+                 {REASON_SERVER_ERROR, -1, WINDOW_FLOOR},
+                 {REASON_SERVER_ERROR, 0, WINDOW_FLOOR / 2},
+                 {REASON_TOO_MANY, -1, WINDOW_FLOOR / 2},
+                 {REASON_UNKNOWN_OUTCOME, -1, WINDOW_FLOOR / 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct play play;
+        open_play(&play, 0, 0, 0);
+        create(&play, "job", 1, "default");
+        play_wait(&play, CLOCK_SECOND);
+        struct response response = {.reason = cases[i].reason, .retry_after_ns = cases[i].retry_after_ns};
+        play_tell(&play,
+                  (struct engine_event){.type = EVENT_ANSWER,
+                                        .answer = {play.commands[0].id, &response, play.now.mono_ns - 10 * CLOCK_MS}});
+        assert_int_equal(engine_stats(play.engine)->clusters[0].window, cases[i].window);
+        play_end(&play);
+    }
+}
+
 // All that is asked, in any order, with answers that fail: the window is never exceeded, and all is done in the end.
 static void the_window_is_never_exceeded_and_nothing_is_lost(void **state) {
     (void)state;
@@ -253,7 +307,7 @@ static void the_window_is_never_exceeded_and_nothing_is_lost(void **state) {
             size_t answered = 0;
             while (answered < play.n_commands || waits(&play, 0) + waits(&play, 1) + waits(&play, 2) > 0) {
                 for (size_t c = 0; c < PLAY_CLUSTERS; c++)
-                    assert_true(flying(&play, c) <= (windows[w] ? windows[w] : WINDOW_FIRST));
+                    assert_true(flying(&play, c) <= (windows[w] ? windows[w] : WINDOW_FLOOR));
                 assert_true(answered < play.n_commands);
                 size_t at = answered + random_below(&random, play.n_commands - answered);
                 struct play_command command = play.commands[at];
@@ -289,8 +343,8 @@ static void a_worker_that_does_not_answer_delays_no_other_cluster(void **state) 
             answer(&play, i);
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 200);
     assert_int_equal(play_sent(&play, 2, VERB_CREATE), 100);
-    assert_int_equal(play_sent(&play, 1, VERB_CREATE), WINDOW_FIRST);
-    assert_int_equal(waiting(&play, 1, WORK_CREATE), 100 - WINDOW_FIRST);
+    assert_int_equal(play_sent(&play, 1, VERB_CREATE), WINDOW_FLOOR);
+    assert_int_equal(waiting(&play, 1, WORK_CREATE), 100 - WINDOW_FLOOR);
     assert_int_equal(engine_pending(play.engine), 100);
     for (size_t i = 0; i < play.n_commands; i++)
         answer(&play, i);
@@ -421,10 +475,12 @@ static void what_waits_is_seen_as_work_in_flight(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_final_status_is_sent_before_placements_that_waited),
+        cmocka_unit_test(dispatched_is_told_only_a_while_after_something_had_to_wait),
         cmocka_unit_test(many_changes_while_it_waits_are_one_patch_of_the_last),
         cmocka_unit_test(what_is_no_longer_needed_is_never_sent),
         cmocka_unit_test(a_place_that_many_do_not_need_goes_to_the_one_that_does),
         cmocka_unit_test(one_authors_many_do_not_delay_anothers_one),
+        cmocka_unit_test(an_overload_that_the_server_reports_or_does_not_survive_halves_the_window),
         cmocka_unit_test(the_window_is_never_exceeded_and_nothing_is_lost),
         cmocka_unit_test(a_worker_that_does_not_answer_delays_no_other_cluster),
         cmocka_unit_test(what_waits_goes_with_its_object_or_its_mirror),

@@ -148,7 +148,7 @@ static struct bench *new_bench(size_t servers, int64_t service_ns) {
 static void a_server_that_never_queues_gets_the_largest_window_at_once(void **state) {
     (void)state;
     struct bench *bench = new_bench(NEVER_QUEUES, 5 * CLOCK_MS);
-    assert_int_equal((int)bench->window.limit, WINDOW_FIRST);
+    assert_int_equal((int)bench->window.limit, WINDOW_FLOOR);
     saturate(bench, 100 * CLOCK_MS);
     assert_int_equal((int)bench->window.limit, WINDOW_MAX);
     saturate(bench, 5 * CLOCK_MINUTE);
@@ -177,7 +177,7 @@ static void the_window_settles_below_twice_what_the_server_does_at_once_and_a_fe
                     double most = (double)c * (double)CLOCK_MINUTE / (double)service_ns;
                     assert_true((double)bench->answered > 0.9 * most);
                     double taken_ns = (double)bench->waited_ns / (double)bench->answered;
-                    assert_true(taken_ns < (double)service_ns * (2 * (double)c + 6) / (double)c + (double)CLOCK_MS);
+                    assert_true(taken_ns < (double)service_ns * (2 * (double)c + 7) / (double)c + (double)CLOCK_MS);
                 }
                 free(bench);
             }
@@ -195,48 +195,50 @@ static void a_latency_that_varies_costs_some_of_the_window_but_not_most(void **s
     }
 }
 
-static void what_other_users_load_is_answered_with_a_smaller_window(void **state) {
+// Their server divides its time between them: a window of one would be no more than one of many.
+static void what_other_users_load_leaves_the_floor(void **state) {
     (void)state;
-    struct bench *bench = new_bench(8, 5 * CLOCK_MS);
+    struct bench *bench = new_bench(16, 5 * CLOCK_MS);
     saturate(bench, 10 * CLOCK_SECOND);
     double before = mean(bench);
-    assert_true(before > 8 && before < 20);
-    bench->others = 64;
+    assert_true(before > 16 && before < 32);
+    bench->others = 128;
     saturate(bench, 2 * CLOCK_SECOND);
-    saturate(bench, 2 * CLOCK_SECOND);
-    assert_true(mean(bench) < 2.5);
+    for (int minute = 0; minute < 10; minute++) {
+        saturate(bench, CLOCK_MINUTE);
+        assert_true(bench->least >= WINDOW_FLOOR && mean(bench) < WINDOW_FLOOR + 1);
+    }
     bench->others = 0;
     saturate(bench, 2 * CLOCK_SECOND);
     saturate(bench, 2 * CLOCK_SECOND);
     assert_true(mean(bench) > before - 2);
-    // For as long as they stay, they have more places than the host.
-    bench->others = 64;
-    for (int minute = 0; minute < 10; minute++) {
-        saturate(bench, CLOCK_MINUTE);
-        assert_true(mean(bench) < 32);
-    }
     free(bench);
 }
 
-static void a_server_that_has_become_slower_is_relearned(void **state) {
+// A request that waits for the server behind this host's own does not show how slow it is: one that finds nothing does.
+static void a_server_that_has_become_slower_is_learned_while_nothing_waits(void **state) {
     (void)state;
-    for (int quick = 0; quick < 2; quick++) {
-        struct bench *bench = new_bench(8, quick ? CLOCK_MS : 10 * CLOCK_MS);
-        bench->server.way_ns = 0;
-        saturate(bench, 20 * CLOCK_SECOND);
-        double before = mean(bench);
-        bench->server.service_ns *= 10;
-        saturate(bench, 2 * CLOCK_MINUTE);
-        saturate(bench, CLOCK_MINUTE);
-        assert_true(mean(bench) > before - 3 && mean(bench) < before + 3);
-        double most = 8 * (double)CLOCK_MINUTE / (double)bench->server.service_ns;
-        assert_true((double)bench->answered > 0.85 * most);
-        bench->server.service_ns /= 10; // and quick again
-        saturate(bench, 20 * CLOCK_SECOND);
-        saturate(bench, 20 * CLOCK_SECOND);
-        assert_true(mean(bench) > before - 3 && mean(bench) < before + 3);
-        free(bench);
+    struct bench *bench = new_bench(16, 2 * CLOCK_MS);
+    saturate(bench, 20 * CLOCK_SECOND);
+    double before = mean(bench);
+    bench->server.service_ns *= 10;
+    saturate(bench, CLOCK_MINUTE);
+    saturate(bench, CLOCK_MINUTE);
+    assert_true(bench->least >= WINDOW_FLOOR && mean(bench) < before - 3);
+    while (answer(bench, CLOCK_NEVER)) {
     }
+    for (int i = 0; i < 1000; i++) {
+        send(bench);
+        assert_true(answer(bench, CLOCK_NEVER));
+    }
+    saturate(bench, 10 * CLOCK_SECOND);
+    saturate(bench, CLOCK_MINUTE);
+    assert_true(mean(bench) > before - 3 && mean(bench) < before + 3);
+    bench->server.service_ns /= 10; // and quick again
+    saturate(bench, 20 * CLOCK_SECOND);
+    saturate(bench, 20 * CLOCK_SECOND);
+    assert_true(mean(bench) > before - 3 && mean(bench) < before + 3);
+    free(bench);
 }
 
 static void a_window_that_is_not_used_does_not_grow(void **state) {
@@ -246,7 +248,7 @@ static void a_window_that_is_not_used_does_not_grow(void **state) {
         send(bench);
         assert_true(answer(bench, CLOCK_NEVER));
     }
-    assert_int_equal((int)bench->window.limit, WINDOW_FIRST);
+    assert_int_equal((int)bench->window.limit, WINDOW_FLOOR);
     assert_int_equal(bench->window.in_flight, 0);
     free(bench);
 }
@@ -333,7 +335,7 @@ static void what_says_nothing_about_the_server_changes_nothing(void **state) {
         }
         assert_true(window.limit > 7.99 && window.limit < 8.01);
         for (int v = 0; v < WINDOW_VERBS; v++)
-            assert_int_equal(window.least[v].now_ns, 0);
+            assert_int_equal(window.least_ns[v], 0);
     }
 }
 
@@ -389,7 +391,7 @@ static void a_full_window_waits_for_an_answer_and_not_for_a_token(void **state) 
     (void)state;
     struct window window;
     window_init(&window, 0, 1000, 1000, 0);
-    for (int i = 0; i < WINDOW_FIRST; i++)
+    for (int i = 0; i < WINDOW_FLOOR; i++)
         window_sent(&window);
     assert_false(window_has_room(&window, 0));
     assert_int_equal(window_next_ns(&window, 0), CLOCK_NEVER);
@@ -441,8 +443,8 @@ int main(void) {
         cmocka_unit_test(a_server_that_never_queues_gets_the_largest_window_at_once),
         cmocka_unit_test(the_window_settles_below_twice_what_the_server_does_at_once_and_a_few),
         cmocka_unit_test(a_latency_that_varies_costs_some_of_the_window_but_not_most),
-        cmocka_unit_test(what_other_users_load_is_answered_with_a_smaller_window),
-        cmocka_unit_test(a_server_that_has_become_slower_is_relearned),
+        cmocka_unit_test(what_other_users_load_leaves_the_floor),
+        cmocka_unit_test(a_server_that_has_become_slower_is_learned_while_nothing_waits),
         cmocka_unit_test(a_window_that_is_not_used_does_not_grow),
         cmocka_unit_test(an_overloaded_server_halves_the_window_once_a_round_trip),
         cmocka_unit_test(a_server_that_takes_no_more_than_some_is_seldom_overloaded),
