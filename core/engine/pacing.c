@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define NO_CLUSTER SIZE_MAX
+#define MANY 8                     // requests in flight
 #define CALM_NS (2 * CLOCK_SECOND) // longer than the pauses of a burst
 
 void pacing_begin(struct entry *entry) {
@@ -60,8 +61,8 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
 }
 
 bool pacing_is_calm(struct engine *engine, size_t cluster) {
-    int64_t waited_ns = engine->paces[cluster]->waited_ns;
-    return pacing_has_spare(engine, cluster) && (waited_ns == 0 || engine->now.mono_ns - waited_ns >= CALM_NS);
+    int64_t pressed_ns = engine->paces[cluster]->pressed_ns;
+    return pacing_has_spare(engine, cluster) && (pressed_ns == 0 || engine->now.mono_ns - pressed_ns >= CALM_NS);
 }
 
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -78,7 +79,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
                                  entry->kind, entry->key, entry->name_at - 1U))
         return true; // without memory it does not wait
     window_was_full(&engine->paces[cluster]->window);
-    engine->paces[cluster]->waited_ns = engine->now.mono_ns;
+    engine->paces[cluster]->pressed_ns = engine->now.mono_ns;
     node->renewed = true;
     if (here)
         entry->facts.busy = true;
@@ -92,7 +93,7 @@ struct entry *pacing_next(struct engine *engine) {
         if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
             continue;
         engine->turn_of = c;
-        engine->paces[c]->waited_ns = engine->now.mono_ns;
+        engine->paces[c]->pressed_ns = engine->now.mono_ns;
         return fair_queue_next(&engine->paces[c]->queue);
     }
     engine->turn_of = NO_CLUSTER;
@@ -104,7 +105,10 @@ void pacing_pause(struct engine *engine) {
 }
 
 void pacing_sent(struct engine *engine, size_t cluster) {
-    window_sent(&engine->paces[cluster]->window);
+    struct pace *pace = engine->paces[cluster];
+    window_sent(&pace->window);
+    if (pace->window.in_flight >= MANY)
+        pace->pressed_ns = engine->now.mono_ns;
 }
 
 static enum window_outcome outcome_of(const struct response *response) {

@@ -12,7 +12,7 @@
 struct pace { // of a cluster
     struct window window;
     struct fair_queue queue;
-    int64_t waited_ns; // when something last began or ceased to wait; 0: never
+    int64_t pressed_ns; // when something last waited, or many requests were in flight; 0: never
 };
 
 // Around the decisions about one entry: first pacing_begin; then each action is carried out if pacing_admits, which
@@ -36,7 +36,7 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
 void pacing_charge(struct engine *engine, size_t cluster, size_t requests);
 // Whether requests to a cluster have no need to wait.
 bool pacing_has_spare(struct engine *engine, size_t cluster);
-// And nothing has waited for a while: for what comes last.
+// And few requests were in flight for a while: for what comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 void pacing_count(struct engine *engine); // into the stats
 // What waits for any window.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests may be in flight to one API server: between 1 and WINDOW_MAX. An overload, which is what the server
-// says of itself (429) or a request that it does not answer in time, halves it. Otherwise it grows back to
-// WINDOW_FLOOR, however long answers take: they take long on a busy machine too, and a server with Priority and
-// Fairness divides its time between its users itself. Above the floor it grows while round trips stay near the least
-// (as Netflix's concurrency limits, with the gradient of TCP Vegas): where it is the network that takes the time, there
-// is room for more. Pure: no clock.
+// How many requests may be in flight to one API server: between 1 and WINDOW_MAX. An overload halves it: a 429, a 503
+// with Retry-After, or no answer in time. Otherwise it grows back to WINDOW_FLOOR, however long answers take: they take
+// long on a busy machine too, and Priority and Fairness protects the server. Above the floor it grows while round trips
+// stay near the least one (as Netflix's concurrency limits, with the gradient of TCP Vegas): there the network takes
+// the time. Pure: no clock.
 #ifndef WHARF_ENGINE_WINDOW_H
 #define WHARF_ENGINE_WINDOW_H
 
@@ -12,7 +11,7 @@
 #include <stdint.h>
 
 #define WINDOW_MAX 32
-#define WINDOW_FLOOR 8
+#define WINDOW_FLOOR 12 // with 8 placements fall behind in a burst, with 32 the users' own requests do
 
 enum window_verb {
     WINDOW_READ,
@@ -22,7 +21,7 @@ enum window_verb {
 
 enum window_outcome {
     WINDOW_ANSWERED,
-    WINDOW_OVERLOADED, // 429, or no answer in time
+    WINDOW_OVERLOADED, // 429, 503 with Retry-After, or no answer in time
     WINDOW_NOT_HEARD   // says nothing about the server's load: not sent, connection lost
 };
 

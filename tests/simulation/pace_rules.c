@@ -13,8 +13,8 @@
 #define WAITERS 1024
 #define FLOWS 1024
 
-// Turns of other classes while one waits: a round of the weights, 27, by its own; and what the others may have earned.
-static const unsigned class_turns[WORK_CLASSES] = {27 / 8 + 5, 27 / 8 + 5, 27 / 8 + 5, 27 / 2 + 5, 27 + 5};
+// Turns of other classes while one waits: a round of the weights, 31, by its own; and what the others may have earned.
+static const unsigned class_turns[WORK_CLASSES] = {31 / 8 + 5, 31 / 8 + 5, 31 / 8 + 5, 31 / 6 + 5, 31 + 5};
 
 struct pace_waiter { // for a place in a cluster's window
     struct pace_flow *flow;

@@ -120,7 +120,7 @@ static void the_newest_final_status_is_sent_before_placements_that_waited(void *
     assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 1);
     assert_string_equal(last_status(&play)->name, "ends");
     assert_non_null(strstr(last_status(&play)->body, "\"Complete\""));
-    // Then placements, and one of five turns for other statuses.
+    // Then placements, and one of a few turns for other statuses.
     size_t passed = 0;
     while (play_sent(&play, 0, VERB_STATUS_PATCH) == 1) {
         assert_true(++passed <= 5);
@@ -155,6 +155,23 @@ static void dispatched_is_told_only_a_while_after_something_had_to_wait(void **s
     assert_int_equal(engine_stats(play.engine)->events, 1);
     assert_int_equal(engine_stats(play.engine)->events_dropped, 2);
     play_end(&play);
+}
+
+static void nor_a_while_after_many_requests_were_in_flight(void **state) {
+    (void)state;
+    static const int many[] = {3, WINDOW_FLOOR};
+    for (size_t i = 0; i < 2; i++) {
+        struct play play;
+        open_play(&play, 0, 0, 0);
+        create(&play, "job", many[i], "default");
+        play_wait(&play, 0);
+        assert_int_equal(waits(&play, 0), 0);
+        for (size_t at = 0; at < 2 * (size_t)many[i]; at++) // records and creates
+            answer(&play, at);
+        assert_int_equal(engine_stats(play.engine)->events, i == 0 ? many[i] : 0);
+        assert_int_equal(engine_stats(play.engine)->events_dropped, i == 0 ? 0 : many[i]);
+        play_end(&play);
+    }
 }
 
 static void many_changes_while_it_waits_are_one_patch_of_the_last(void **state) {
@@ -476,6 +493,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_final_status_is_sent_before_placements_that_waited),
         cmocka_unit_test(dispatched_is_told_only_a_while_after_something_had_to_wait),
+        cmocka_unit_test(nor_a_while_after_many_requests_were_in_flight),
         cmocka_unit_test(many_changes_while_it_waits_are_one_patch_of_the_last),
         cmocka_unit_test(what_is_no_longer_needed_is_never_sent),
         cmocka_unit_test(a_place_that_many_do_not_need_goes_to_the_one_that_does),
