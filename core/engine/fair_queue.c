@@ -12,7 +12,7 @@ static const struct {
     [WORK_FINAL_STATUS] = {8, "final_status"},
     [WORK_DELETE] = {8, "delete"},
     [WORK_CREATE] = {8, "create"},
-    [WORK_STATUS] = {6, "status"},
+    [WORK_STATUS] = {3, "status"},
     [WORK_REFRESH] = {1, "refresh"},
 };
 

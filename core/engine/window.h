@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define WINDOW_MAX 32
-#define WINDOW_FLOOR 12 // with 8 placements fall behind in a burst, with 32 the users' own requests do
+#define WINDOW_FLOOR 12 // see docs/performance.md, "In a burst, and beside others"
 
 enum window_verb {
     WINDOW_READ,

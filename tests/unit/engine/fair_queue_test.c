@@ -18,7 +18,7 @@ struct entry { // the queue knows no more of it than its address
     unsigned number, space;
 };
 
-static const unsigned weights[WORK_CLASSES] = {8, 8, 8, 6, 1};
+static const unsigned weights[WORK_CLASSES] = {8, 8, 8, 3, 1};
 #define ROUND 31 // their sum
 
 static void put(struct fair_queue *queue, struct entry *entry, enum work_class work, uint32_t kind,
