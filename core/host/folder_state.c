@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static uint64_t file_state(int directory, const char *name, int flags) {
@@ -24,7 +25,7 @@ uint64_t folder_state(const char *directory, bool (*matters)(void *ctx, const ch
     uint64_t sum = 1; // of all files, since their order is any
     const struct dirent *entry;
     while ((entry = readdir(handle)))
-        if (matters(ctx, entry->d_name))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && matters(ctx, entry->d_name))
             sum += file_state(dirfd(handle), entry->d_name, AT_SYMLINK_NOFOLLOW) +
                    3 * file_state(dirfd(handle), entry->d_name, 0);
     closedir(handle);

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/host/folder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -222,6 +223,23 @@ static void without_inotify_files_are_read_every_few_seconds(void **state) {
     }
 }
 
+// Its parent is one of its names.
+static void files_beside_a_directory_do_not_change_its_state(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, true);
+    write_file(&stage, "w.yaml", "1");
+    uint64_t before = folder_state(stage.directory, matters, NULL);
+    assert_int_not_equal(before, 0);
+    write_file(&stage, "../beside.yaml", "1");
+    assert_int_equal(folder_state(stage.directory, matters, NULL), before);
+    write_file(&stage, "w.yaml", "22");
+    assert_int_not_equal(folder_state(stage.directory, matters, NULL), before);
+    AUTO_TEXT beside = text_format("%s/beside.yaml", stage.root);
+    unlink(beside);
+    end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_renamed_and_removed_is_reported),
@@ -230,6 +248,7 @@ int main(void) {
         cmocka_unit_test(a_directory_that_comes_later_and_again_is_found),
         cmocka_unit_test(other_files_and_idle_time_cost_nothing),
         cmocka_unit_test(without_inotify_files_are_read_every_few_seconds),
+        cmocka_unit_test(files_beside_a_directory_do_not_change_its_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
