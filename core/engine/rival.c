@@ -178,8 +178,11 @@ static bool ends_so(struct engine *engine, struct entry *entry, struct mirror *p
 
 bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had) {
     struct mirror *placed = facts_placed_mirror(entry);
-    bool believed = placed ? ends_so(engine, entry, placed, end) || (placed->facts.finished && is_own(engine, entry))
-                           : !had || entry->facts.attempt == 0 || is_own(engine, entry);
+    // The host's own final status is that of an earlier attempt, if the mirror runs. Its write has a precondition, so
+    // that no other writer's status is in it.
+    bool own = is_own(engine, entry);
+    bool believed = placed ? own || ends_so(engine, entry, placed, end) : own || !had || entry->facts.attempt == 0;
+    entry->facts.ended |= placed && own;
     entry->facts.end_untold = had && !believed;
     return believed;
 }

@@ -351,6 +351,8 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
     if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted although it is the current one", about->name,
                    world_name(trial->worlds[cluster]));
+    else if (tracked->rival_end && finished_ns > trial->now_ns)
+        return; // a rival's status, with the times of its recording; rivals_check has the rule about it
     else if (trial->now_ns + trial->host->ahead_ns < finished_ns + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
