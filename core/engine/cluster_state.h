@@ -5,24 +5,31 @@
 
 #include "core/engine/engine_internal.h"
 
+// Signs of a controller in the management cluster that runs delegated workloads of a kind, see rival.h.
+struct also_run {
+    int64_t until_ns; // they count until then
+    uint64_t space;   // hash of the namespace of the first
+    bool everywhere;  // there were others in another namespace
+};
+
 struct watch_state { // one kind in one cluster
     enum reflector_state state;
     bool listing, listed, settled;
     uint32_t epoch; // of the current or last list
     int64_t lost_since_ns;
-    const char *version;       // served, one of the kind's; NULL: not known
-    uint8_t paused;            // enum pause, bits
-    bool overflowed;           // PAUSE_FULL, in the current list
-    uint32_t disowned;         // management: workloads no longer delegated, since a delegated one was last seen
-    uint32_t status_failures;  // PAUSE_STATUS
-    int64_t also_run_until_ns; // management: until then, a controller runs delegated workloads there, see rival.h
-    int64_t status_at_ns;      // no status is written before that
-    int64_t suspect_until_ns;  // management: until then, the absence of a workload does not mean that it was deleted
-    uint32_t rewinds;          // how often its resourceVersions went backwards
-    int64_t revision;          // management: the newest resourceVersion known; 0: none
-    int64_t asked_ns;          // management: when limit.c asked for a list that is not complete yet; 0: it did not
-    int64_t rewound_until_ns;  // management: until then, a deletion that was seen is not trusted either
-    int64_t doubted_until_ns;  // management: until then, it is not listed again because a read finds less than it
+    const char *version;      // served, one of the kind's; NULL: not known
+    uint8_t paused;           // enum pause, bits
+    bool overflowed;          // PAUSE_FULL, in the current list
+    uint32_t disowned;        // management: workloads no longer delegated, since a delegated one was last seen
+    uint32_t status_failures; // PAUSE_STATUS
+    struct also_run also_run; // management
+    int64_t status_at_ns;     // no status is written before that
+    int64_t suspect_until_ns; // management: until then, the absence of a workload does not mean that it was deleted
+    uint32_t rewinds;         // how often its resourceVersions went backwards
+    int64_t revision;         // management: the newest resourceVersion known; 0: none
+    int64_t asked_ns;         // management: when limit.c asked for a list that is not complete yet; 0: it did not
+    int64_t rewound_until_ns; // management: until then, a deletion that was seen is not trusted either
+    int64_t doubted_until_ns; // management: until then, it is not listed again because a read finds less than it
 };
 
 enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8 };

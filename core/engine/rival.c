@@ -21,7 +21,6 @@
 #include <string.h>
 
 #define FREE_QUESTIONS 2
-#define REST_NS THROTTLE_REST_NS     // without a sign of it, a controller has stopped
 #define FRESH_NS (10 * CLOCK_SECOND) // a write so much older than this host's last one is not the one in question
 
 static uint32_t status_hash(const struct json *object) {
@@ -49,15 +48,11 @@ static void ask(struct engine *engine, struct entry *entry) {
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
 }
 
-static struct watch_state *watch_of(const struct engine *engine, size_t kind) {
-    return cluster_watch(engine, ENGINE_MANAGEMENT, kind);
-}
-
 // A sign of it: the controller runs this workload.
 static void mark(struct engine *engine, struct entry *entry) {
     struct rival *rival = entry->rival;
     rival->seen_ns = engine->now.mono_ns;
-    watch_of(engine, entry->kind)->also_run_until_ns = clock_after(engine->now.mono_ns, REST_NS);
+    rival_sign(engine, entry);
     engine->stats.kinds[entry->kind].also_run += !rival->runs;
     rival->runs = true;
     queue_entry(engine, entry);
@@ -92,7 +87,7 @@ static void unmark_if_rested(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->facts;
     if (!rival->runs)
         return;
-    int64_t rested_ns = clock_after(rival->seen_ns, REST_NS);
+    int64_t rested_ns = clock_after(rival->seen_ns, RIVAL_REST_NS);
     if (w->finished ? !is_disputed(entry) : w->attempt > 0 && rested_ns <= engine->now.mono_ns)
         unmark(engine, entry);
     else if (rested_ns > engine->now.mono_ns)
@@ -329,7 +324,7 @@ void rival_answered(struct engine *engine, struct entry *entry, const struct pen
 
 void rival_retried(struct engine *engine, struct entry *entry) {
     unmark(engine, entry);
-    watch_of(engine, entry->kind)->also_run_until_ns = 0;
+    cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run = (struct also_run){.until_ns = 0};
 }
 
 void rival_forget(struct engine *engine, struct entry *entry) {

@@ -30,11 +30,26 @@ bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]) {
     return true;
 }
 
+static uint64_t space_of(const struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    return text_hash(TEXT_HASH, space);
+}
+
+void rival_sign(const struct engine *engine, const struct entry *entry) {
+    struct also_run *signs = &cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run;
+    if (signs->until_ns <= engine->now.mono_ns)
+        *signs = (struct also_run){.space = space_of(entry)};
+    signs->everywhere |= signs->space != space_of(entry);
+    signs->until_ns = clock_after(engine->now.mono_ns, RIVAL_REST_NS);
+}
+
 int64_t rival_until_ns(const struct engine *engine, const struct entry *entry) {
     const struct rival *rival = entry->rival;
     if (engine->kinds[entry->kind]->hybrid)
         return 0;
     if (rival && (rival->runs || rival->suspected) && entry->facts.attempt == 0)
         return clock_after(engine->now.mono_ns, AGAIN_NS);
-    return cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run_until_ns;
+    const struct also_run *signs = &cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run;
+    return signs->everywhere || (signs->until_ns > 0 && signs->space == space_of(entry)) ? signs->until_ns : 0;
 }

@@ -7,6 +7,7 @@
 
 #define RIVAL_OBJECT 200
 #define RIVAL_TEXT 300
+#define RIVAL_REST_NS (10 * CLOCK_MINUTE) // without a sign, until the controller counts as stopped
 
 // Of a workload whose status this host did not write, as it seemed at least once.
 struct rival {
@@ -27,6 +28,9 @@ struct rival *rival_make(struct entry *entry);
 void rival_suspect_twin(struct entry *entry);
 // The writer or the object that shows that it is run in the management cluster too. False: none.
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]);
+// The controller was seen to run the workload: new ones of its kind wait for a while, in its namespace; once there were
+// such signs in two namespaces, in all, so that one author alone cannot hold up the others.
+void rival_sign(const struct engine *engine, const struct entry *entry);
 // Until when it is not placed, if it is new; 0: now.
 int64_t rival_until_ns(const struct engine *engine, const struct entry *entry);
 

@@ -148,6 +148,44 @@ static void another_writer_of_the_status_is_noticed_at_once(void **state) {
     stage_end(&stage);
 }
 
+static const char *placed_in(struct stage *stage, const char *space, const char *name) {
+    return object_annotation(world_object(stage->clusters[0], "batch", "jobs", space, name), MARK_CLUSTER);
+}
+
+static void submit_in(struct stage *stage, const char *space, const char *name) {
+    AUTO_TEXT text =
+        text_format("{'metadata':{'name':'%s','namespace':'%s'},'spec':{'managedBy':'wharf.dev/"
+                    "host','parallelism':1,'completions':1,"
+                    "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
+                    name, space);
+    AUTO_JSON job = harness_json(text);
+    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
+    stage_run(stage, CLOCK_SECOND);
+}
+
+// An author may write a status, or make a child: that holds up no one else.
+static void signs_in_one_namespace_do_not_hold_up_another(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage_patch(&stage, 0, "a", "status", "{'status':{'active':5}}");
+    stage_run(&stage, CLOCK_SECOND);
+    submit_in(&stage, "default", "b");
+    submit_in(&stage, "kube-public", "c");
+    assert_null(placed_in(&stage, "default", "b"));
+    assert_non_null(placed_in(&stage, "kube-public", "c"));
+    // In two of them: it is the controller.
+    world_patch(stage.clusters[0], "batch", "jobs", "kube-public", "c", "status", "{\"status\":{\"active\":5}}",
+                stage.now.wall_ns);
+    stage_run(&stage, CLOCK_SECOND);
+    submit_in(&stage, "kube-node-lease", "d");
+    assert_null(placed_in(&stage, "kube-node-lease", "d"));
+    stage_run(&stage, 11 * CLOCK_MINUTE);
+    assert_non_null(placed_in(&stage, "default", "b"));
+    assert_non_null(placed_in(&stage, "kube-node-lease", "d"));
+    stage_end(&stage);
+}
+
 static void it_is_permitted_by_the_configuration(void **state) {
     (void)state;
     struct stage stage;
@@ -246,6 +284,7 @@ int main(void) {
         cmocka_unit_test(its_workload_is_not_placed_again),
         cmocka_unit_test(a_final_status_of_this_host_ends_the_mirror),
         cmocka_unit_test(another_writer_of_the_status_is_noticed_at_once),
+        cmocka_unit_test(signs_in_one_namespace_do_not_hold_up_another),
         cmocka_unit_test(it_is_permitted_by_the_configuration),
         cmocka_unit_test(an_object_that_was_made_from_it_is_noticed),
         cmocka_unit_test(what_runs_already_is_not_placed),
