@@ -100,14 +100,12 @@ static void report_run(struct engine *engine, struct entry *entry) {
     if (rival->told)
         return;
     rival->told = true;
-    report_event(engine, entry, true, "AlsoRunHere", "Observe",
-                 "a controller in the management cluster runs it too, although it is delegated: %s%s; %s%s",
-                 *rival->object ? "it made " : "its status was written by ",
-                 *rival->object ? rival->object : rival->who,
-                 kind->hybrid ? "this is permitted for "
-                              : "stop that controller for delegated objects: until then no new "
-                                "workload is placed of ",
-                 kind->plural_group);
+    report_event(
+        engine, entry, true, "AlsoRunHere", "Observe",
+        "a controller in the management cluster runs it too, although it is delegated: %s%s; %s%s%s",
+        *rival->object ? "it made " : "its status was written by ", *rival->object ? rival->object : rival->who,
+        kind->hybrid ? "this is permitted for " : "stop that controller for delegated objects: new workloads of ",
+        kind->plural_group, kind->hybrid ? "" : " wait until then");
 }
 
 // The controller of an object in the management cluster.
