@@ -11,8 +11,7 @@
 
 #define UNAUTHORIZED 401
 #define BODY_MAX ((size_t)1 << 20)
-#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next probe after a 5xx or a 429
-#define LATE_NS (2 * CLOCK_SECOND)        // a tick later than this means that the process was not running
+#define LATE_NS (2 * CLOCK_SECOND) // a tick later than this means that the process was not running
 
 struct probe {
     char *cluster;
@@ -172,11 +171,9 @@ static void read_end(struct probe *probe) {
     enum reason reason = probe->answer.reason;
     probe->rejected = reason == REASON_UNAUTHORIZED || (reason == REASON_FORBIDDEN && probe->known);
     probe->known |= reason == REASON_OK;
-    if (probe->rejected)
-        ask_again(probe, PROBE_REJECTED_NS);
-    else if (is_conclusive(reason))
+    if (is_conclusive(reason) && !probe->rejected)
         report_identity(probe);
-    else // a transient error: the identity is still unknown
+    else // rejected, or a transient error: the identity is still unknown
         ask_again(probe, PROBE_ERROR_NS);
 }
 

@@ -25,8 +25,8 @@
 // which is restarted, and the next one reaches another.
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
-#define PROBE_REJECTED_NS (5 * CLOCK_SECOND) // between two while the credentials are rejected
-#define PROBE_CLOSED_NS CLOCK_MINUTE         // minimum between two probes because the server closed an idle connection
+#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // between two while credentials are rejected, or after a 5xx or a 429
+#define PROBE_CLOSED_NS CLOCK_MINUTE      // minimum between two probes because the server closed an idle connection
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {

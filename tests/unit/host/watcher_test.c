@@ -179,9 +179,9 @@ int inotify_init1(int flags) {
     return -1;
 }
 
-int inotify_add_watch(int fd, const char *path, uint32_t mask) {
+int inotify_add_watch(int fd, const char *name, uint32_t mask) {
     if (fd >= 0 && !no_watches)
-        return (int)syscall(SYS_inotify_add_watch, fd, path, mask);
+        return (int)syscall(SYS_inotify_add_watch, fd, name, mask);
     errno = fd < 0 ? EBADF : ENOSPC;
     return -1;
 }

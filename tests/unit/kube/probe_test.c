@@ -178,14 +178,14 @@ static void a_server_that_rejects_the_credentials_is_asked_every_few_seconds(voi
     assert_non_null(strstr(b.problem, "401"));
     for (int i = 0; i < 3; i++) {
         size_t asked = b.fake.count;
-        for (int64_t waited_ns = 0; waited_ns < PROBE_REJECTED_NS && b.fake.count == asked; waited_ns += CLOCK_SECOND) {
+        for (int64_t waited_ns = 0; waited_ns < PROBE_ERROR_NS && b.fake.count == asked; waited_ns += CLOCK_SECOND) {
             probe_heard(b.probe); // its watches are open
             pass(&b, CLOCK_SECOND);
         }
         assert_int_equal(b.fake.count, asked + 1);
         answer(&b, 401, "");
     }
-    pass(&b, PROBE_REJECTED_NS);
+    pass(&b, PROBE_ERROR_NS);
     answer(&b, 200, KUBE_SYSTEM("uid-1", "6"));
     expect(&b, "uid-1@6;GOOD;");
     end(&b);
@@ -199,7 +199,7 @@ static void a_right_that_was_there_and_is_denied_rejects_the_host(void **state) 
     answer(&b, 403, FORBIDDEN);
     expect(&b, "REJECTED;");
     assert_non_null(strstr(b.problem, "403"));
-    pass(&b, PROBE_REJECTED_NS);
+    pass(&b, PROBE_ERROR_NS);
     answer(&b, 200, KUBE_SYSTEM("uid-1", "6"));
     expect(&b, "uid-1@6;GOOD;");
     end(&b);
