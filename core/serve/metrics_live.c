@@ -29,8 +29,7 @@ static bool is_first(const struct live_notes *live, size_t index) {
 }
 
 static void print_tokens(const struct live_notes *live, bool lifetime, struct buffer *out) {
-    const char *name =
-        lifetime ? "wharf_worker_token_lifetime_seconds" : "wharf_worker_token_expiry_timestamp_seconds";
+    const char *name = lifetime ? "wharf_worker_token_lifetime_seconds" : "wharf_worker_token_expiry_timestamp_seconds";
     bool begun = false;
     for (size_t i = 0; i < live->n_sources; i++) {
         const struct source_note *note = &live->sources[i];
