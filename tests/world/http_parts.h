@@ -48,7 +48,7 @@ void http_resume_all(struct front *front);
 // Resumes what has been served; with the lock held.
 void http_resume_served(struct front *front, int64_t now_ns);
 
-void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
+void http_connection(void *ctx, struct MHD_Connection *connection, void **context,
                      enum MHD_ConnectionNotificationCode code);
 void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
