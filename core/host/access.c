@@ -143,14 +143,7 @@ static bool ask(struct access *access, struct right_state *right) {
         .group = right->group, .resource = right->plural, .verb = right->of.verb, .namespace_ = right->of.namespace_};
     if (!access_review_write(&review, &body))
         return false;
-    const struct request request = {.verb = VERB_CREATE,
-                                    .resource = {.group = "authorization.k8s.io",
-                                                 .version = "v1",
-                                                 .plural = "selfsubjectaccessreviews",
-                                                 .cluster_scoped = true},
-                                    .namespace_ = "",
-                                    .body = body.data,
-                                    .body_len = body.len};
+    const struct request request = access_review_request(&body);
     struct error *error = client_submit(access->client, &request, on_answer, access, NULL);
     bool sent = !error;
     error_free(error);

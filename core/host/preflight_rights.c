@@ -28,14 +28,7 @@ static bool check_permission(struct visit *visit, const struct access_review *pe
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     bool written = access_review_write(permission, &body);
-    struct request request = {.verb = VERB_CREATE,
-                              .resource = {.group = "authorization.k8s.io",
-                                           .version = "v1",
-                                           .plural = "selfsubjectaccessreviews",
-                                           .cluster_scoped = true},
-                              .namespace_ = "",
-                              .body = body.data,
-                              .body_len = body.len};
+    const struct request request = access_review_request(&body);
     struct error *error = !written ? error_no_memory() : ask(visit->client, &request, &response);
     if (error) {
         visit_problem(visit, error_text(error));

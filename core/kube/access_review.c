@@ -24,3 +24,14 @@ bool access_review_write(const struct access_review *review, struct buffer *out)
     writer_end(&writer, '}');
     return !out->failed;
 }
+
+struct request access_review_request(const struct buffer *body) {
+    return (struct request){.verb = VERB_CREATE,
+                            .resource = {.group = "authorization.k8s.io",
+                                         .version = "v1",
+                                         .plural = "selfsubjectaccessreviews",
+                                         .cluster_scoped = true},
+                            .namespace_ = "",
+                            .body = body->data,
+                            .body_len = body->len};
+}

@@ -4,6 +4,7 @@
 #define WHARF_KUBE_ACCESS_REVIEW_H
 
 #include "core/base/buffer.h"
+#include "core/kube/client.h"
 
 #define ACCESS_REVIEW_MAX ((size_t)16 << 10) // bytes of one
 
@@ -13,5 +14,7 @@ struct access_review { // subresource, name and namespace_ may be NULL: none, or
 
 // Appends the object to be created. False: it does not fit, or no memory.
 bool access_review_write(const struct access_review *review, struct buffer *out);
+// The request that creates it; `body` has the object, and outlives the request.
+struct request access_review_request(const struct buffer *body);
 
 #endif
