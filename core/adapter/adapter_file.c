@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/adapter_file.h"
 
+#include "core/adapter/adapter_elf.h"
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <openssl/evp.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,53 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK 65536
 #define SHA256_LEN 32
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x10U // Linux 6.3
+#define MEMFD_NAME_MAX 249 // memfd_create(2)
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x8U // Linux 6.3
 #endif
-
-// This program's own ELF header, defined by the linker: the architecture to expect.
-extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-
-static const char *machine_name(unsigned machine) {
-    static const struct {
-        unsigned machine;
-        const char *name;
-    } names[] = {{EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_386, "i386"},   {EM_ARM, "arm"},
-                 {EM_RISCV, "riscv"},   {EM_PPC64, "ppc64"},     {EM_S390, "s390x"}, {EM_MIPS, "mips"}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (names[i].machine == machine)
-            return names[i].name;
-    return "unknown machine";
-}
-
-// The fields up to e_machine have the same place in ELF files of 32 and 64 bits.
-static struct error *elf_check(const char *path, const unsigned char *head, size_t len) {
-    static const char wanted[] = "expected an ELF shared object";
-    const unsigned char *own = own_header.e_ident;
-    if (len < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG) != 0)
-        return error_new(ERROR_INVALID, "%s: not an ELF file, %s", path, wanted);
-    if (len < sizeof(Elf32_Ehdr))
-        return error_new(ERROR_INVALID, "%s: an ELF file truncated after %zu bytes, %s", path, len, wanted);
-    if (head[EI_DATA] != own[EI_DATA])
-        return error_new(ERROR_INVALID, "%s: wrong architecture: found the opposite byte order, expected that of %s",
-                         path, machine_name(own_header.e_machine));
-    Elf32_Ehdr header;
-    memcpy(&header, head, sizeof(header));
-    if (header.e_machine != own_header.e_machine || head[EI_CLASS] != own[EI_CLASS])
-        return error_new(ERROR_INVALID, "%s: wrong architecture: found %s (ELF machine %u, %s bits), expected %s", path,
-                         machine_name(header.e_machine), header.e_machine, head[EI_CLASS] == ELFCLASS64 ? "64" : "32",
-                         machine_name(own_header.e_machine));
-    if (header.e_type != ET_DYN)
-        return error_new(ERROR_INVALID, "%s: found an ELF file of type %u, %s (type %d)", path, header.e_type, wanted,
-                         ET_DYN);
-    return NULL;
-}
-
-static void digest_cleanup(EVP_MD_CTX **context) {
-    EVP_MD_CTX_free(*context);
-}
 
 static void hex(const unsigned char *bytes, size_t len, char *out) {
     static const char digits[] = "0123456789abcdef";
@@ -74,33 +32,21 @@ static void hex(const unsigned char *bytes, size_t len, char *out) {
     out[2 * len] = '\0';
 }
 
-// Reads the whole file: checks its head and hashes all of it.
-static struct error *content_check(struct adapter_file *file) {
-    __attribute__((cleanup(digest_cleanup))) EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    AUTO_TEXT chunk = malloc(CHUNK);
-    if (!digest || !chunk || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
-        return error_no_memory();
-    off_t at = 0;
-    for (;;) {
-        ssize_t len = pread(file->fd, chunk, CHUNK, at);
-        if (len < 0 && errno == EINTR)
-            continue;
-        if (len < 0)
-            return error_new(ERROR_IO, "%s: cannot be read: %s", file->path, strerror(errno));
-        struct error *error = at == 0 ? elf_check(file->path, (unsigned char *)chunk, (size_t)len) : NULL;
-        if (error)
-            return error;
-        if (len == 0)
-            break;
-        if (EVP_DigestUpdate(digest, chunk, (size_t)len) != 1)
-            return error_new(ERROR_INTERNAL, "%s: cannot be hashed", file->path);
-        at += len;
-    }
+// Reads the whole file: all checks are of what was read here, and so is what is loaded.
+static struct error *read_content(struct adapter_file *file, off_t size) {
+    if (size > (off_t)ADAPTER_FILE_MAX)
+        return error_new(ERROR_LIMIT, "%s: found %jd bytes, expected at most %zu", file->path, (intmax_t)size,
+                         ADAPTER_FILE_MAX);
+    struct error *error = text_read_fd(file->path, file->fd, ADAPTER_FILE_MAX, &file->content);
+    if (!error)
+        error = adapter_elf_check(file->path, file->content.data, file->content.len);
+    if (error)
+        return error;
     unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned sum_len = 0;
-    if (EVP_DigestFinal_ex(digest, sum, &sum_len) != 1 || sum_len != SHA256_LEN)
+    unsigned len = 0;
+    if (EVP_Digest(file->content.data, file->content.len, sum, &len, EVP_sha256(), NULL) != 1 || len != SHA256_LEN)
         return error_new(ERROR_INTERNAL, "%s: cannot be hashed", file->path);
-    hex(sum, sum_len, file->sha256);
+    hex(sum, len, file->sha256);
     return NULL;
 }
 
@@ -132,6 +78,7 @@ static struct error *same_file(const char *path, const struct stat *opened) {
 
 struct error *adapter_file_open(const char *path, const char *expected_sha256, struct adapter_file *out) {
     *out = (struct adapter_file){.fd = -1};
+    buffer_init(&out->content, ADAPTER_FILE_MAX);
     struct stat info = {.st_mode = 0};
     if (path[0] != '/')
         return error_new(ERROR_REFUSED, "%s: found a relative path, expected an absolute one", path);
@@ -141,7 +88,7 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
     if (!error)
         error = same_file(out->path, &info);
     if (!error)
-        error = content_check(out);
+        error = read_content(out, info.st_size);
     if (!error && expected_sha256 && strcasecmp(expected_sha256, out->sha256) != 0)
         error = error_new(ERROR_REFUSED, "%s: wrong hash: found sha256 %s, expected %s", path, out->sha256,
                           expected_sha256);
@@ -150,41 +97,55 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
     return error;
 }
 
-static int memory_file(void) {
-    int fd = memfd_create("wharf adapter", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-    return fd < 0 && errno == EINVAL ? memfd_create("wharf adapter", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+// Not executable as a program, which a shared object need not be, so vm.memfd_noexec permits it; kernels before 6.3
+// do not know the flag.
+static int memory_file(const char *path) {
+    char name[MEMFD_NAME_MAX + 1];
+    text_copy(name, sizeof(name), strrchr(path, '/') + 1);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
-static bool copy_content(int from, int to) {
-    AUTO_TEXT chunk = malloc(CHUNK);
-    ssize_t len = 0;
-    for (off_t at = 0; chunk && (len = pread(from, chunk, CHUNK, at)) > 0; at += len)
-        if (pwrite(to, chunk, (size_t)len, at) != len)
+static bool write_all(int fd, const char *data, size_t len) {
+    for (size_t at = 0; at < len;) {
+        ssize_t written = write(fd, data + at, len - at);
+        if (written < 0 && errno != EINTR)
             return false;
-    return chunk && len == 0;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return true;
 }
 
-struct error *adapter_file_copy(struct adapter_file *file) {
-    struct adapter_file copy = {.fd = memory_file(), .path = file->path};
-    if (copy.fd < 0)
-        return error_new(ERROR_UNSUPPORTED, "no file in memory can be made: %s", strerror(errno));
-    struct error *error = copy_content(file->fd, copy.fd)
-                              ? content_check(&copy)
-                              : error_new(ERROR_IO, "it cannot be copied: %s", strerror(errno));
-    if (!error && strcmp(copy.sha256, file->sha256) != 0)
-        error = error_new(ERROR_REFUSED, "it was changed while it was being loaded");
-    if (!error && fcntl(copy.fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-        error = error_new(ERROR_UNSUPPORTED, "a file in memory cannot be sealed: %s", strerror(errno));
-    close(error ? copy.fd : file->fd);
-    if (!error)
-        file->fd = copy.fd;
-    return error;
+// SELinux, for one, may permit the file and not that its pages are run.
+static bool can_run(int fd, size_t len) {
+    void *pages = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    if (pages == MAP_FAILED)
+        return false;
+    munmap(pages, len);
+    return true;
+}
+
+struct error *adapter_file_to_memory(struct adapter_file *file) {
+    int fd = memory_file(file->path);
+    bool ok = fd >= 0 && write_all(fd, file->content.data, file->content.len) &&
+              fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0 &&
+              can_run(fd, file->content.len);
+    if (!ok) {
+        struct error *error = error_new(ERROR_UNSUPPORTED, "no sealed file in memory: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return error;
+    }
+    close(file->fd);
+    file->fd = fd;
+    return NULL;
 }
 
 void adapter_file_close(struct adapter_file *file) {
     if (file->fd >= 0)
         close(file->fd);
     free(file->path);
+    buffer_free(&file->content);
     file->fd = -1;
     file->path = NULL;
 }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter's file, opened once: what is checked, hashed and loaded is the same open file, so that it cannot be
-// replaced in between.
+// An adapter's file, read once: what is checked, hashed and loaded are the same bytes, whatever happens to the file in
+// between or afterwards.
 #ifndef WHARF_ADAPTER_ADAPTER_FILE_H
 #define WHARF_ADAPTER_ADAPTER_FILE_H
 
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 
 struct adapter_file {
-    int fd;          // -1: none
-    char *path;      // absolute, symlinks in folders resolved
-    char sha256[65]; // lower-case hex
+    int fd;                // -1: none
+    char *path;            // absolute, symlinks in folders resolved
+    char sha256[65];       // lower-case hex
+    struct buffer content; // which passed the checks
 };
 
 // All the checks of adapter_file_check; on success the file is open and owned by the caller.
 struct error *adapter_file_open(const char *path, const char *expected_sha256, struct adapter_file *out);
-// Replaces the descriptor by that of a copy in memory, of the content that was checked. ERROR_UNSUPPORTED: this system
-// allows none.
-struct error *adapter_file_copy(struct adapter_file *file);
+// Replaces the descriptor by that of a file in memory, which has the content and cannot be changed. On failure, of
+// ERROR_UNSUPPORTED, it stays: this system allows none, or none that can be run.
+struct error *adapter_file_to_memory(struct adapter_file *file);
 void adapter_file_close(struct adapter_file *file);
 
 #endif

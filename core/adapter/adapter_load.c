@@ -4,6 +4,7 @@
 #include "core/adapter/adapter_file.h"
 #include "core/adapter/adapter_settings.h"
 #include "core/adapter/services.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
@@ -82,12 +83,26 @@ static bool is_open(const struct adapter_file *file) {
     return handle;
 }
 
+// Loads the content that was checked. Where the system has no memory for that, the file itself: it is the one that was
+// checked, but could be changed meanwhile. The dynamic linker knows files by their inode: it would not load that one a
+// second time, with variables of its own.
+static struct error *choose_file(struct loading *loading, struct adapter_file *file) {
+    struct error *error = adapter_file_to_memory(file);
+    if (!error)
+        return NULL;
+    loading->alone = is_open(file);
+    if (loading->alone)
+        return error_wrap(error, "cannot be loaded a second time");
+    log_fields(LOG_WARN, "adapter is loaded from its file: changing that would end this process",
+               {"adapter", loading->wanted->name}, {"file", file->path}, {"reason", error_text(error)});
+    error_free(error);
+    return NULL;
+}
+
 // Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
-// they were opened under, and would return the first object for a second /proc/self/fd/5. It also knows files that it
-// has open by their inode: to be started again, an object needs a copy with variables of its own.
+// they were opened under, too, and would return the first object for a second /proc/self/fd/5.
 static struct error *open_object(struct loading *loading, struct adapter_file *file, void **handle) {
-    loading->copied = is_open(file);
-    struct error *error = loading->copied ? adapter_file_copy(file) : NULL;
+    struct error *error = choose_file(loading, file);
     if (error)
         return error;
     AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
@@ -102,7 +117,6 @@ static struct error *open_object(struct loading *loading, struct adapter_file *f
         return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
     }
     file->fd = -1;
-    loading->opened = true;
     return NULL;
 }
 

@@ -13,8 +13,7 @@ struct loading {
     const struct json *given; // the settings that `start` was called with; NULL: it was not
     size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings;            // the problem is a setting, not the file
-    bool copied;              // its file is loaded already: it is loaded from a copy,
-    bool opened;              // which the dynamic linker has accepted
+    bool alone;               // its file is loaded already, and this system allows no second instance
 };
 
 // NULL with an error.

@@ -11,6 +11,7 @@
 #include <wharf/adapter.h>
 
 #define KIND_LISTS 6
+#define ADAPTER_FILE_MAX ((size_t)256 << 20)
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {
@@ -92,8 +93,8 @@ void kind_free(struct kind *kind);
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink, it and every folder above
 // owned by root or the current user and not writable by others (a sticky folder like /tmp is accepted above it, but not
-// as the folder of the file), an ELF shared object for this machine, the hash if one is given. `sha256` (65 bytes) is
-// filled.
+// as the folder of the file), an ELF shared object for this machine that ends where its headers say, the hash if one is
+// given. `sha256` (65 bytes) is filled.
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]);
 
 #endif

@@ -182,8 +182,7 @@ static struct error *replace(struct extending *to, size_t index, struct adapter 
 static struct error *add_kinds(struct extending *to, size_t index, struct loading *loading) {
     struct error *error = NULL;
     __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = adapter_load(loading, &error);
-    bool not_here = loading->copied && !loading->opened; // this system does not allow a second instance
-    if (!adapter && not_here && error && error->code != ERROR_NO_MEMORY) {
+    if (!adapter && loading->alone) {
         error_free(error);
         add_later(to, loading->wanted->name, "more kinds");
         return NULL;

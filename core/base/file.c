@@ -18,7 +18,7 @@ static struct error *read_failed(const char *path, int number) {
     return error_new(code, "cannot read %s: %s", path, strerror(number));
 }
 
-static struct error *read_all(const char *path, int fd, size_t max, struct buffer *out) {
+struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *out) {
     size_t total = 0;
     char chunk[16 * 1024];
     if (!buffer_append(out, "", 0)) // an empty file gives "", not NULL
@@ -41,7 +41,7 @@ static struct error *read_all(const char *path, int fd, size_t max, struct buffe
 
 struct error *text_read_file(const char *path, size_t max, struct buffer *out) {
     __attribute__((cleanup(close_cleanup))) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? read_failed(path, errno) : read_all(path, fd, max, out);
+    return fd < 0 ? read_failed(path, errno) : text_read_fd(path, fd, max, out);
 }
 
 struct error *text_read_regular_file(const char *path, size_t max, struct buffer *out) {
@@ -52,7 +52,7 @@ struct error *text_read_regular_file(const char *path, size_t max, struct buffer
         return read_failed(path, errno);
     if (!S_ISREG(info.st_mode))
         return error_new(ERROR_REFUSED, "%s is not a regular file", path);
-    return read_all(path, fd, max, out);
+    return text_read_fd(path, fd, max, out);
 }
 
 char *text_resolve_path(const char *directory, const char *path) {

@@ -78,6 +78,8 @@ bool text_is_label_value(const char *text);
 struct error *text_read_file(const char *path, size_t max, struct buffer *out);
 // The same, without ever waiting: ERROR_REFUSED for a FIFO, a device or a directory.
 struct error *text_read_regular_file(const char *path, size_t max, struct buffer *out);
+// The same from a descriptor, to its end; `path` is for the message.
+struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *out);
 
 // `path` if absolute, else `directory`/`path`. NULL when out of memory.
 char *text_resolve_path(const char *directory, const char *path);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define CONTROLLER_NAME "wharf.dev/host"
-#define ADAPTER_MAX ((size_t)256 << 20)
 
 struct kit {
     const struct kit_options *options;
@@ -43,8 +42,8 @@ static void kit_cleanup(struct kit *kit) {
 }
 
 static struct error *write_copy(const char *from, const char *to) {
-    AUTO_BUFFER(content, ADAPTER_MAX);
-    struct error *error = text_read_file(from, ADAPTER_MAX, &content);
+    AUTO_BUFFER(content, ADAPTER_FILE_MAX);
+    struct error *error = text_read_file(from, ADAPTER_FILE_MAX, &content);
     if (error)
         return error;
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);

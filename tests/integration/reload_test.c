@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SUCCESSFUL "wharf_config_last_reload_successful"
@@ -253,6 +254,20 @@ static void assert_check_says(struct scene *scene, const char *sentence) {
         fail_msg("wharf check says %s, expected %s", said, sentence);
 }
 
+// The first fifth of mpijob.so, as while it is copied: its last segments are missing.
+static char *write_part(struct scene *scene) {
+    AUTO_TEXT whole = built_path("adapters/mpijob.so");
+    char *part = text_format("%s/part.so", scene->directory);
+    AUTO_BUFFER(content, 16 << 20);
+    assert_null(text_read_file(whole, content.max, &content));
+    FILE *file = fopen(part, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content.data, 1, content.len / 5, file), content.len / 5);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(part, 0644), 0);
+    return part;
+}
+
 static void one_that_fails_a_check_refuses_the_reload_as_a_whole(void **state) {
     (void)state;
     static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -264,11 +279,14 @@ static void one_that_fails_a_check_refuses_the_reload_as_a_whole(void **state) {
     AUTO_TEXT hang = built_path("hang_adapters/hang.so");
     AUTO_TEXT second = text_format("  - {name: hang, file: %s}\n  - {name: again, file: %s}\n", hang, hang);
     assert_int_equal(symlink(own, link), 0);
+    AUTO_TEXT part = write_part(scene);
+    AUTO_TEXT truncated = text_format("  - {name: mpijob, file: %s}\n", part);
     const struct {
         const char *adapters, *sentence;
     } cases[] = {
         {pinned, "wrong hash: found sha256"},
         {trust, "found a symlink, expected the file itself"},
+        {truncated, "part.so: truncated: found a file of"},
         {"  - name: mpijobs\n", "did you mean"},
         {GENERIC("{" TASK_BUT_PHASES "}"), "phases"},
         {GENERIC("{" TASK_BUT_PHASES ", phases: [{condition: A, phase: Won}]}"), "expected Pending, Suspended"},

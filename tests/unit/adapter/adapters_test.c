@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loader against real shared objects: <build>/bad_adapters/*.so (tests/adapters.mk), and damaged copies of them in
-// a folder of this test's own.
-#include "core/adapter/adapters.h"
+// The loader against real shared objects: <build>/bad_adapters/*.so (tests/programs.mk), and damaged copies of them.
+#include "tests/unit/adapter/adapters_stage.h"
 
-#include "core/adapter/adapter_file.h"
-#include "core/base/text.h"
 #include "core/base/trust.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <limits.h>
 #include <openssl/evp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static char *built;  // folder of the adapters
-static char *folder; // of this test alone, emptied at the end
-
-static char *in(const char *directory, const char *name) {
-    char *path = text_format("%s/%s", directory, name);
-    assert_non_null(path);
-    return path;
-}
-
-// Copies an adapter into the test's folder and sets the byte at `offset` if that is not negative.
-static char *copied(const char *from, const char *name, long offset, char byte) {
-    AUTO_TEXT source = in(built, from);
-    char *target = in(folder, name);
-    AUTO_BUFFER(content, 16 << 20);
-    assert_null(text_read_file(source, content.max, &content));
-    if (offset >= 0)
-        content.data[offset] = byte;
-    unlink(target);
-    int fd = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, content.data, content.len), content.len);
-    close(fd);
-    return target;
-}
 
 static char *written(const char *name, const char *text) {
     char *target = in(folder, name);
@@ -58,57 +20,6 @@ static char *written(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(target, 0644), 0);
     return target;
-}
-
-// The wanted adapters, with their own memory.
-struct wanted {
-    char *name, *file, *sha256, *managed_by;
-    bool file_given;
-    struct json *settings;
-};
-
-static struct wanted enabled(const char *name, const char *file) {
-    struct wanted adapter = {.name = strdup(name), .file = strdup(file), .file_given = true};
-    adapter.settings = json_new_object();
-    return adapter;
-}
-
-static void drop(struct wanted *adapter) {
-    free(adapter->name);
-    free(adapter->file);
-    free(adapter->sha256);
-    free(adapter->managed_by);
-    json_free(adapter->settings);
-}
-
-static struct adapters *load(const struct wanted *list, size_t count, struct problems *problems) {
-    struct adapter_wanted wanted[8];
-    assert_in_range(count, 1, COUNT(wanted));
-    for (size_t i = 0; i < count; i++)
-        wanted[i] = (struct adapter_wanted){.name = list[i].name,
-                                            .file = list[i].file,
-                                            .file_given = list[i].file_given,
-                                            .sha256 = list[i].sha256,
-                                            .managed_by = list[i].managed_by,
-                                            .settings = list[i].settings};
-    struct adapters_options options = {
-        .controller_name = "wharf.dev/host", .directory = built, .wanted = wanted, .n_wanted = count};
-    struct adapters *adapters = NULL;
-    assert_null(adapters_load(&options, problems, &adapters));
-    assert_non_null(adapters);
-    return adapters;
-}
-
-static void assert_refused(struct wanted *adapter, const char *const expected[3]) {
-    struct problems problems = {.count = 0};
-    struct adapters *adapters = load(adapter, 1, &problems);
-    assert_int_equal(adapters->count, 0);
-    assert_int_equal(problems.count, 1);
-    for (size_t i = 0; i < 3 && expected[i]; i++)
-        if (!strstr(problems.list[0], expected[i]))
-            fail_msg("\"%s\" does not say \"%s\"", problems.list[0], expected[i]);
-    problems_free(&problems);
-    adapters_free(adapters);
 }
 
 static void a_good_adapter_is_loaded_with_all_that_is_known_of_it(void **state) {
@@ -475,36 +386,6 @@ static void the_configured_value_must_be_one_that_the_kind_accepts(void **state)
     drop(&wanted);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (len < 0)
-        return -1;
-    self[len] = '\0'; // <build>/unit/host/adapters_test
-    for (int i = 0; i < 3; i++)
-        *strrchr(self, '/') = '\0';
-    built = text_format("%s/bad_adapters", self);
-    folder = text_format("%s/adapters_test.XXXXXX", self);
-    umask(022);
-    return !built || !folder || !mkdtemp(folder) || chmod(folder, 0755) != 0;
-}
-
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place) {
-    (void)info;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    int result = nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    free(built);
-    free(folder);
-    return result;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_adapter_is_loaded_with_all_that_is_known_of_it),
@@ -523,5 +404,5 @@ int main(void) {
         cmocka_unit_test(lists_of_larger_elements_are_read_with_their_own_step),
         cmocka_unit_test(the_configured_value_must_be_one_that_the_kind_accepts),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, adapters_set_up, adapters_tear_down);
 }
