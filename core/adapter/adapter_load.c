@@ -13,6 +13,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SYMBOL "wharf_module_v1"
 #define NEWEST_MAJOR_SOUGHT 9
@@ -75,8 +76,15 @@ static struct error *no_symbol(void *handle) {
                      "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
 }
 
+// By number rather than as /proc/self, which a debugger would take for its own. NULL: out of memory.
+static char *object_name(const struct adapter_file *file) {
+    char process[32] = "";
+    ssize_t len = readlink("/proc/self", process, sizeof(process) - 1);
+    return text_format("/proc/%s/fd/%d", len > 0 ? process : "self", file->fd);
+}
+
 static bool is_open(const struct adapter_file *file) {
-    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
+    AUTO_TEXT name = object_name(file);
     void *handle = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
     if (handle)
         dlclose(handle); // it was counted once more
@@ -100,12 +108,12 @@ static struct error *choose_file(struct loading *loading, struct adapter_file *f
 }
 
 // Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
-// they were opened under, too, and would return the first object for a second /proc/self/fd/5.
+// they were opened under, too, and would return the first object for a second /proc/1/fd/5.
 static struct error *open_object(struct loading *loading, struct adapter_file *file, void **handle) {
     struct error *error = choose_file(loading, file);
     if (error)
         return error;
-    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
+    AUTO_TEXT name = object_name(file);
     if (!name)
         return error_no_memory();
     *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
