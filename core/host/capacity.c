@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define POST_NS (500 * CLOCK_MS) // between two views
+// Until nodes and pods that exceeded the memory budget are listed again, doubled each time.
+#define OVER_FIRST_NS CLOCK_MINUTE
+#define OVER_LAST_NS (30 * CLOCK_MINUTE)
 
 enum part { PART_NODES, PART_PODS, PARTS };
 
@@ -33,6 +36,11 @@ struct capacity_watch {
     char problem[256]; // why it is not known
     bool warned;
     bool relist[PARTS]; // an object was lost for lack of memory
+    size_t kept;        // counted in the budget: the table, and what the engine has of it
+    bool over;          // that exceeds the budget: what comes is ignored, until the next tick
+    int64_t over_ns;    // the last delay; 0: it never did
+    int64_t open_ns;    // since when it is open again
+    size_t over_max;    // the budget's maximum then
     int64_t post_ns;
 };
 
@@ -46,11 +54,23 @@ static void on_listing(void *ctx, const char *version) {
     (part->part == PART_NODES ? node_table_list_nodes : node_table_list_pods)(part->watch->table);
 }
 
+// The engine has a view, and what it takes off that.
+static void count_kept(struct capacity_watch *watch) {
+    struct node_table_size size = node_table_size(watch->table);
+    size_t bytes = size.bytes + 2 * size.view;
+    watch->over = !budget_keep(watch->options.budget, watch->kept, bytes);
+    if (!watch->over)
+        watch->kept = bytes;
+}
+
 static void on_seen(void *ctx, struct object *object) {
     struct part_watch *part = ctx;
-    struct node_table *table = part->watch->table;
-    if (!(part->part == PART_NODES ? node_table_node : node_table_pod)(table, object->value))
-        part->watch->relist[part->part] = true;
+    struct capacity_watch *watch = part->watch;
+    if (!watch->over) {
+        if (!(part->part == PART_NODES ? node_table_node : node_table_pod)(watch->table, object->value))
+            watch->relist[part->part] = true;
+        count_kept(watch);
+    }
     object_free(object);
 }
 
@@ -172,8 +192,48 @@ void capacity_watch_free(struct capacity_watch *watch) {
     for (int p = 0; p < PARTS; p++)
         optional_watch_free(watch->parts[p].optional);
     node_table_free(watch->table);
+    (void)budget_keep(watch->options.budget, watch->kept, 0);
     free(watch->cluster);
     free(watch);
+}
+
+// The worker has more nodes and pods than the budget allows. Both are tried again, after growing delays.
+static void give_up(struct capacity_watch *watch, int64_t now_ns) {
+    struct budget *budget = watch->options.budget;
+    struct node_table *empty = node_table_new(watch->options.seed);
+    if (!empty)
+        return;
+    struct node_table_size size = node_table_size(watch->table);
+    node_table_free(watch->table);
+    watch->table = empty;
+    (void)budget_keep(budget, watch->kept, 0);
+    watch->kept = 0;
+    watch->over = false;
+    watch->over_max = budget->max_kept;
+    bool again = watch->over_ns > 0 && now_ns - watch->open_ns < OVER_LAST_NS;
+    watch->over_ns = again ? clock_earlier(2 * watch->over_ns, OVER_LAST_NS) : OVER_FIRST_NS;
+    watch->open_ns = now_ns + watch->over_ns;
+    watch->warned = watch->warned && again;
+    for (int p = 0; p < PARTS; p++) {
+        optional_watch_close(watch->parts[p].optional, watch->open_ns);
+        watch->parts[p].lost = watch->parts[p].held = watch->relist[p] = false;
+    }
+    snprintf(watch->problem, sizeof watch->problem,
+             "its nodes and pods exceed %zu bytes, a quarter of memory.perCluster (%zu nodes and %zu pods were listed)",
+             budget->max_kept, size.nodes, size.pods);
+    warn(watch, "the worker has too many nodes and pods, so its free capacity is unknown, and nothing that asks for "
+                "pods is placed there; raise memory.perCluster, or set capacity: false for it");
+    tell(watch, CAPACITY_UNKNOWN, NULL);
+}
+
+static void keep_within_budget(struct capacity_watch *watch, int64_t now_ns) {
+    if (watch->over)
+        give_up(watch, now_ns);
+    if (now_ns >= watch->open_ns || watch->options.budget->max_kept <= watch->over_max)
+        return;
+    watch->open_ns = now_ns; // the budget was raised
+    for (int p = 0; p < PARTS; p++)
+        optional_watch_close(watch->parts[p].optional, now_ns);
 }
 
 static void relist_lost(struct capacity_watch *watch) {
@@ -225,9 +285,12 @@ void capacity_watch_hurry(struct capacity_watch *watch) {
 }
 
 int64_t capacity_watch_tick(struct capacity_watch *watch, struct moment now) {
+    keep_within_budget(watch, now.mono_ns);
     relist_lost(watch);
     int64_t next_ns[PARTS];
     for (int p = 0; p < PARTS; p++)
         next_ns[p] = optional_watch_tick(watch->parts[p].optional, true, now);
+    if (watch->over)
+        return now.mono_ns;
     return clock_earlier(clock_earlier(next_ns[PART_NODES], next_ns[PART_PODS]), post_view(watch, now));
 }

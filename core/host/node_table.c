@@ -14,6 +14,7 @@
 
 #define WIDTH_STEP 8
 #define SHAPE_KEY_MAX 4096
+#define ALLOCATION ((size_t)16) // what malloc adds
 
 const char *const node_table_of_nodes[] = {"/metadata/name",
                                            "/metadata/uid",
@@ -77,6 +78,8 @@ struct node_table {
     struct shape **shapes;                   // by index; NULL: free
     size_t n_shapes, cap_shapes, free_shape; // the free ones begin here, or later
     struct pod_keys pods;
+    size_t live_nodes, live_shapes, waiting; // waiting: shapes of pods without a node
+    size_t texts, marks;                     // bytes of names and keys; of labels and taints
     bool changed;
 };
 
@@ -152,8 +155,11 @@ static bool column_of(struct node_table *table, const char *name, size_t *column
     if (i == table->width && !widen_nodes(table))
         return false;
     table->names[i] = strdup(name);
-    table->n_names += (bool)table->names[i];
-    return table->names[i];
+    if (!table->names[i])
+        return false;
+    table->texts += strlen(name) + 1;
+    table->n_names++;
+    return true;
 }
 
 static bool read_amounts(struct node_table *table, const struct resource_list *list, int64_t *amounts) {
@@ -190,9 +196,15 @@ static struct node *make_node(struct node_table *table, const char *name) {
         return NULL;
     }
     table->nodes[index] = node;
+    table->live_nodes++;
+    table->texts += strlen(name) + 1;
     table->free_node = index + 1;
     table->n_nodes = index < table->n_nodes ? table->n_nodes : index + 1;
     return node;
+}
+
+static size_t marks_of(const struct node *node) {
+    return node->n_labels * sizeof *node->labels + node->n_taints * sizeof *node->taints;
 }
 
 static void drop_if_unused(struct node_table *table, struct node *node) {
@@ -200,6 +212,9 @@ static void drop_if_unused(struct node_table *table, struct node *node) {
         return;
     (void)map_remove(&table->by_name, node->name);
     table->nodes[node->index] = NULL;
+    table->live_nodes--;
+    table->texts -= strlen(node->name) + 1;
+    table->marks -= marks_of(node);
     table->free_node = size_least(table->free_node, node->index);
     free_node(node);
 }
@@ -255,8 +270,11 @@ bool node_table_node(struct node_table *table, const struct json *object) {
     table->changed = true;
     node->takes = is_ready(object) && !json_bool(json_path(object, "spec", "unschedulable", NULL), false);
     memcpy(node->allocatable, amounts, table->width * sizeof *amounts);
-    return read_labels(node, json_path(object, "metadata", "labels", NULL)) &&
-           read_taints(node, json_path(object, "spec", "taints", NULL));
+    table->marks -= marks_of(node);
+    bool read = read_labels(node, json_path(object, "metadata", "labels", NULL)) &&
+                read_taints(node, json_path(object, "spec", "taints", NULL));
+    table->marks += marks_of(node);
+    return read;
 }
 
 static void node_is_gone(struct node_table *table, struct node *node) {
@@ -285,6 +303,10 @@ void node_table_nodes_listed(struct node_table *table) {
 }
 
 // Pods ---------------------------------------------------------------------------------------------------------
+
+static size_t shape_texts(const struct shape *shape) {
+    return strlen(shape->key) + 1 + shape->count * sizeof *shape->amounts;
+}
 
 static struct shape *make_shape(struct node_table *table, const int64_t *amounts) {
     AUTO_BUFFER(key, SHAPE_KEY_MAX);
@@ -316,6 +338,8 @@ static struct shape *make_shape(struct node_table *table, const int64_t *amounts
         if (amounts[i] > 0)
             shape->amounts[shape->count++] = (struct shape_amount){i, amounts[i]};
     table->shapes[index] = shape;
+    table->live_shapes++;
+    table->texts += shape_texts(shape);
     table->free_shape = index + 1;
     table->n_shapes = index < table->n_shapes ? table->n_shapes : index + 1;
     return shape;
@@ -326,6 +350,8 @@ static void drop_shape(struct node_table *table, struct shape *shape) {
         return;
     (void)map_remove(&table->by_key, shape->key);
     table->shapes[shape->index] = NULL;
+    table->live_shapes--;
+    table->texts -= shape_texts(shape);
     table->free_shape = size_least(table->free_shape, shape->index);
     free(shape->key);
     free(shape);
@@ -341,7 +367,7 @@ static void count_pod(struct node_table *table, const struct pod_key *pod) {
     struct shape *shape = table->shapes[pod->shape];
     struct node *node = pod->node ? table->nodes[pod->node] : NULL;
     shape->refs++;
-    shape->waiting += !node;
+    table->waiting += !node && shape->waiting++ == 0;
     if (node)
         node->pods++;
     for (size_t i = 0; i < shape->count && node; i++)
@@ -353,7 +379,7 @@ static void uncount_pod(struct node_table *table, const struct pod_key *pod) {
     struct shape *shape = table->shapes[pod->shape];
     struct node *node = pod->node ? table->nodes[pod->node] : NULL;
     shape->refs--;
-    shape->waiting -= !node;
+    table->waiting -= !node && --shape->waiting == 0;
     for (size_t i = 0; i < shape->count && node; i++)
         add(&node->used[shape->amounts[i].column], -shape->amounts[i].amount);
     if (node) {
@@ -490,26 +516,22 @@ struct nodes *node_table_view(const struct node_table *table) {
     return NULL;
 }
 
+// As nodes_bytes of it, if all nodes take pods.
+static size_t view_bytes(const struct node_table *table) {
+    size_t row = table->n_names * sizeof(int64_t);
+    return sizeof(struct nodes) + table->live_nodes * (row + sizeof(struct node_marks)) + table->marks +
+           table->waiting * (row + sizeof(int64_t));
+}
+
 struct node_table_size node_table_size(const struct node_table *table) {
-    struct node_table_size size = {.pods = table->pods.count,
-                                   .bytes =
-                                       sizeof *table + pod_keys_bytes(&table->pods) +
-                                       (table->by_name.capacity + table->by_key.capacity) * sizeof(struct map_slot) +
-                                       (table->cap_nodes + table->cap_shapes) * sizeof(void *)};
-    for (size_t i = 1; i < table->n_nodes; i++) {
-        const struct node *node = table->nodes[i];
-        if (!node)
-            continue;
-        size.nodes++;
-        size.bytes += sizeof *node + 2 * table->width * sizeof *node->used + strlen(node->name) + 1 +
-                      node->n_labels * sizeof *node->labels + node->n_taints * sizeof *node->taints;
-    }
-    for (size_t i = 0; i < table->n_shapes; i++) {
-        const struct shape *shape = table->shapes[i];
-        if (!shape)
-            continue;
-        size.shapes++;
-        size.bytes += sizeof *shape + shape->count * sizeof *shape->amounts + strlen(shape->key) + 1;
-    }
-    return size;
+    size_t node = sizeof(struct node) + 2 * table->width * sizeof(int64_t) + 6 * ALLOCATION;
+    size_t maps = (table->by_name.capacity + table->by_key.capacity) * sizeof(struct map_slot);
+    return (struct node_table_size){.nodes = table->live_nodes,
+                                    .pods = table->pods.count,
+                                    .shapes = table->live_shapes,
+                                    .view = view_bytes(table),
+                                    .bytes = sizeof *table + pod_keys_bytes(&table->pods) + maps +
+                                             (table->cap_nodes + table->cap_shapes) * sizeof(void *) +
+                                             table->live_nodes * node + table->marks + table->texts +
+                                             table->live_shapes * (sizeof(struct shape) + 2 * ALLOCATION)};
 }

@@ -33,6 +33,7 @@ struct nodes *node_table_view(const struct node_table *table); // NULL: out of m
 struct node_table_size {
     size_t nodes, pods, shapes; // shapes: different sets of requests
     size_t bytes;               // of all that is kept
+    size_t view;                // of a view
 };
 struct node_table_size node_table_size(const struct node_table *table);
 

@@ -20,15 +20,16 @@ struct budget {
     size_t max_frame;        // bytes of one event of a watch
     size_t max_buffered;     // bytes of all incomplete responses and frames together
     size_t max_queued;       // bytes queued for the engine, see inbox.h
+    size_t max_kept;         // bytes kept of what the cluster has besides workloads and mirrors: nodes, pods
     const atomic_bool *stop; // once true, parsing stops; may be NULL
-    size_t buffered;         // currently buffered
+    size_t buffered, kept;   // currently
 };
 
 // Divides `per_cluster` bytes among the limits; 0 selects the default for each argument.
 void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
                  const atomic_bool *stop);
 
-// The same of a budget in use: what is buffered stays counted. A message whose maximum was set before keeps it.
+// The same of a budget in use: what is buffered or kept stays counted. A message whose maximum was set before keeps it.
 void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes);
 
 // The defaults if `budget` is NULL.
@@ -37,5 +38,9 @@ const struct budget *budget_or_default(const struct budget *budget);
 // Counts `bytes` as buffered. False if that would exceed the maximum; nothing is counted then. NULL: no limit.
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_give(struct budget *budget, size_t bytes);
+
+// What is kept, of which `before` bytes are counted, has `bytes` now. False: together with what else is kept that
+// exceeds the maximum; nothing is counted then. Less than before is always counted. NULL: no limit.
+bool budget_keep(struct budget *budget, size_t before, size_t bytes);
 
 #endif

@@ -13,10 +13,10 @@ static struct resource_amount *find(struct resource_list *list, const char *name
     return NULL;
 }
 
-// An item of the name, 0 at first; NULL: there is no room.
+// An item of the name, 0 at first; NULL: there is no room, or no resource has such a name.
 static struct resource_amount *make(struct resource_list *list, const char *name) {
     struct resource_amount *item = find(list, name);
-    if (item || list->count == RESOURCES_MAX)
+    if (item || list->count == RESOURCES_MAX || strnlen(name, RESOURCE_NAME_MAX + 1) > RESOURCE_NAME_MAX)
         return item;
     item = &list->items[list->count++];
     *item = (struct resource_amount){.name = name};

@@ -13,6 +13,7 @@
 
 #define RESOURCES_MAX 32 // different ones of a pod or a node; further ones are ignored
 #define RESOURCE_PODS "pods"
+#define RESOURCE_NAME_MAX 317 // a qualified name: 253 before the slash and 63 after it; longer ones are ignored
 
 struct resource_amount {
     const char *name;

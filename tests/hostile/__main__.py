@@ -27,7 +27,9 @@ QUIET = ["quiet", "quiet"]
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
             "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
-            "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)"}
+            "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)",
+            **dict.fromkeys(("nodes-by-watch", "nodes-by-pages", "pods-by-watch"),
+                            r"free capacity is unknown.*memory\.perCluster")}
 
 
 def percentile(values, share):

@@ -248,6 +248,87 @@ def vanishing(connection, request):
     return False
 
 
+CORE = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [
+    {"name": name, "kind": kind, "namespaced": name == "pods", "verbs": ["get", "list", "watch"]}
+    for name, kind in (("nodes", "Node"), ("pods", "Pod"))]}
+LABELS = {f"example.com/{number}": "l" * 60 for number in range(200)}
+
+
+def _node(number):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {
+        "name": f"node-{number}", "uid": f"node-{number}", "resourceVersion": str(200 + number),
+        "labels": {**LABELS, "kubernetes.io/hostname": f"node-{number}"}, "annotations": {"a": "x" * 1000}},
+        "spec": {"taints": [{"key": f"taint-{number}", "effect": "NoSchedule"}]},
+        "status": {"allocatable": {"cpu": "9223372036854775807", "memory": "1Ei", "pods": "110"},
+                   "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def _pod(number):
+    """It waits for a node, or runs on one that nobody else names, and asks for an amount that nobody else asks for."""
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": f"{number}m", f"example.com/{number % 60}":
+                                                                    str(number)}}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": f"pod-{number}", "namespace": "default", "uid": f"pod-{number}", "resourceVersion": str(200 + number)},
+        "spec": {**spec, **({"nodeName": f"node-{number}"} if number % 2 else {})}, "status": {"phase": "Pending"}}
+
+
+def _serve_capacity(connection, request, nodes, pods):
+    """Nodes and pods; `nodes` and `pods` answer what is asked about them, or leave the answer to an empty cluster."""
+    if request.path == "/api/v1":
+        connection.answer(CORE)
+        return True
+    own = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}
+    if request.method != "GET" or request.path not in own:
+        return False
+    request.lists = request.query.get("watch") not in ("true", "1")
+    if own[request.path] and own[request.path](connection, request):
+        return True
+    if request.lists:
+        connection.answer({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "100"}, "items": []})
+    else:
+        connection.server.watch(connection, request)
+    return True
+
+
+def _endless_watch(make):
+    def answer(connection, request):
+        def more():
+            while True:
+                yield "".join(api.event("ADDED", make(next(NUMBERS))) for _ in range(20))
+        if not request.lists:
+            connection.server.watch(connection, request, more())
+    return answer
+
+
+def _endless_pages(make):
+    def answer(connection, request):
+        if request.lists:
+            items = [make(next(NUMBERS)) for _ in range(int(request.query.get("limit", "500")))]
+            connection.answer({"kind": "List", "apiVersion": "v1", "metadata": {
+                "resourceVersion": "100", "continue": f"token-{next(NUMBERS)}"}, "items": items})
+        return request.lists
+    return answer
+
+
+def nodes_by_watch(connection, request):
+    """Ever new nodes in a watch."""
+    return _serve_capacity(connection, request, _endless_watch(_node), None)
+
+
+def nodes_by_pages(connection, request):
+    """Ever more pages of nodes."""
+    return _serve_capacity(connection, request, _endless_pages(_node), None)
+
+
+def pods_by_watch(connection, request):
+    """Ever new pods in a watch, each on a node of its own."""
+    return _serve_capacity(connection, request, None, _endless_watch(_pod))
+
+
+for each in nodes_by_watch, nodes_by_pages, pods_by_watch:
+    each.settings = ", capacity: true"
+
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
-    large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing)}
+    large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing, nodes_by_watch,
+    nodes_by_pages, pods_by_watch)}

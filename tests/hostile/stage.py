@@ -52,8 +52,9 @@ class Stage:
         self._configure(settings)
 
     def _configure(self, settings):
-        names = ["w1"] + [f"x{number}" for number in range(len(self.hostile))]
-        workers = "".join(f"- {{name: {name}, kubeconfig: {name}.kubeconfig}}\n" for name in names)
+        more = [("w1", "")]
+        more += [(f"x{number}", getattr(server.scenario, "settings", "")) for number, server in enumerate(self.hostile)]
+        workers = "".join(f"- {{name: {name}, kubeconfig: {name}.kubeconfig{of_it}}}\n" for name, of_it in more)
         with open(f"{self.folder}/wharf.yaml", "w", encoding="utf-8") as file:
             file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: hostile\n"
                        "management: {kubeconfig: mgmt.kubeconfig}\nworkers:\n" + workers +

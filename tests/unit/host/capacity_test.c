@@ -23,8 +23,11 @@
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":" #code ",\"reason\":\"" reason "\",\"message\":\"m\"}"
 #define PODS "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&"
 
+#define KEPT ((size_t)128 << 10)
+
 struct stand {
     struct fake_transport fake;
+    struct budget budget;
     struct capacity_watch *watch;
     struct buffer told;
     struct moment now;
@@ -84,10 +87,14 @@ static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    assert_null(capacity_watch_new(
-        &(struct capacity_watch_options){
-            .cluster = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand},
-        &stand->watch));
+    budget_init(&stand->budget, 4 * KEPT, 0, 0, NULL);
+    assert_null(capacity_watch_new(&(struct capacity_watch_options){.cluster = "w1",
+                                                                    .transport = &stand->fake.base,
+                                                                    .budget = &stand->budget,
+                                                                    .seed = 1,
+                                                                    .post = take,
+                                                                    .ctx = stand},
+                                   &stand->watch));
     expect(stand, "reading;"); // before anything else of the worker
     pass(stand, 0);
     answer(stand, "/api/v1", 200, DISCOVERY);
@@ -107,6 +114,7 @@ static void begin_known(struct stand *stand) {
 
 static void end(struct stand *stand) {
     capacity_watch_free(stand->watch);
+    assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -175,11 +183,107 @@ static void a_lost_watch_is_told_and_so_is_its_return(void **state) {
     end(&stand);
 }
 
+// Until the watch ends. Returns how many.
+static size_t send_nodes(struct stand *stand, size_t count) {
+    size_t sent = 0;
+    for (; sent < count && find(stand, "/api/v1/nodes?watch"); sent++) {
+        AUTO_TEXT line = text_format(EVENT("ADDED", NODE("n%zu", "1")), sent, sent);
+        happens(stand, "/api/v1/nodes?watch", line);
+    }
+    return sent;
+}
+
+static void list_again(struct stand *stand) {
+    assert_true(find(stand, "/"));
+    answer(stand, "/api/v1", 200, DISCOVERY);
+    answer(stand, "/api/v1", 200, DISCOVERY);
+    answer(stand, "/api/v1/nodes?limit", 200, LIST("Node", NODE("a", "4")));
+    answer(stand, PODS "limit", 200, LIST("Pod", ""));
+    open_watch(stand, "/api/v1/nodes?watch");
+    open_watch(stand, PODS "watch");
+    pass(stand, CLOCK_SECOND);
+    expect(stand, "known 4000;");
+}
+
+// It is unknown, nothing is kept, and nothing is requested before `ns` have passed.
+static void expect_given_up(struct stand *stand, int64_t ns) {
+    assert_non_null(stand->told.data);
+    assert_true(text_has_suffix(stand->told.data, "unknown;"));
+    assert_null(strstr(stand->told.data, "unknown;known"));
+    buffer_free(&stand->told);
+    assert_int_equal(stand->budget.kept, 0);
+    pass(stand, ns - CLOCK_SECOND);
+    assert_int_equal(find(stand, "/"), 0);
+    expect(stand, "");
+}
+
+static void more_nodes_than_the_budget_allows_are_not_kept_and_tried_again_with_growing_delays(void **state) {
+    (void)state;
+    struct stand stand;
+    begin_known(&stand);
+    for (int64_t delay_ns = CLOCK_MINUTE; delay_ns <= 8 * CLOCK_MINUTE; delay_ns *= 2) {
+        assert_in_range(send_nodes(&stand, 10000), 50, 9999);
+        expect_given_up(&stand, delay_ns);
+        pass(&stand, 2 * CLOCK_SECOND);
+        list_again(&stand);
+    }
+    pass(&stand, 60 * CLOCK_MINUTE); // all is well
+    assert_in_range(send_nodes(&stand, 10000), 50, 9999);
+    expect_given_up(&stand, CLOCK_MINUTE);
+    end(&stand);
+}
+
+static void a_page_of_too_many_nodes_is_not_kept(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    AUTO_BUFFER(page, 1 << 22);
+    buffer_text(&page,
+                "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"5\",\"continue\":\"c\"},\"items\":[");
+    for (int i = 0; i < 2000; i++)
+        buffer_printf(&page, "%s" NODE("n%d", "1"), i > 0 ? "," : "", i, i);
+    buffer_text(&page, "]}");
+    answer(&stand, "/api/v1/nodes?limit", 200, page.data);
+    expect_given_up(&stand, CLOCK_MINUTE);
+    end(&stand);
+}
+
+static void more_pods_than_the_budget_allows_are_not_kept(void **state) {
+    (void)state;
+    struct stand stand;
+    begin_known(&stand);
+    size_t sent = 0;
+    for (; sent < 10000 && find(&stand, PODS "watch"); sent++) {
+        AUTO_TEXT line = text_format(EVENT("ADDED", POD("p%zu", "n%zu", "1")), sent, sent, sent);
+        happens(&stand, PODS "watch", line);
+    }
+    assert_in_range(sent, 50, 9999);
+    expect_given_up(&stand, CLOCK_MINUTE);
+    end(&stand);
+}
+
+static void a_raised_budget_is_tried_at_once(void **state) {
+    (void)state;
+    struct stand stand;
+    begin_known(&stand);
+    size_t sent = send_nodes(&stand, 10000);
+    expect_given_up(&stand, 10 * CLOCK_SECOND);
+    budget_resize(&stand.budget, 16 * KEPT, 0, 0);
+    pass(&stand, 0);
+    list_again(&stand);
+    assert_int_equal(send_nodes(&stand, 2 * sent), 2 * sent);
+    end(&stand);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_told_once_both_lists_are_complete_and_when_it_changes),
         cmocka_unit_test(a_worker_that_forbids_it_is_told_and_a_grant_is_noticed_within_seconds),
         cmocka_unit_test(a_lost_watch_is_told_and_so_is_its_return),
+        cmocka_unit_test(more_nodes_than_the_budget_allows_are_not_kept_and_tried_again_with_growing_delays),
+        cmocka_unit_test(a_page_of_too_many_nodes_is_not_kept),
+        cmocka_unit_test(more_pods_than_the_budget_allows_are_not_kept),
+        cmocka_unit_test(a_raised_budget_is_tried_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/host/pod_keys.h"
+#include "core/kube/budget.h"
 
 // clang-format off
 #include <stdarg.h>
@@ -230,6 +231,7 @@ static void compare(struct node_table *table, const struct model *model) {
     assert_int_equal(left, expected);
     assert_int_equal(waiting, waits);
     assert_int_equal(node_table_size(table).pods, pods);
+    assert_true(node_table_size(table).view + nodes->n_resources * 64 >= nodes_bytes(nodes));
     nodes_free(nodes);
 }
 
@@ -304,6 +306,9 @@ static void the_sums_are_those_of_all_objects_after_any_changes(void **state) {
                 compare(table, &model);
         }
         compare(table, &model);
+        memset(&model, 0, sizeof model);
+        relist(table, &model);
+        assert_true(node_table_size(table).view <= sizeof(struct nodes)); // nothing stays counted
         node_table_free(table);
     }
 }
@@ -330,6 +335,7 @@ static void a_hundred_and_fifty_thousand_pods_take_less_than_40_bytes_each(void 
     assert_int_equal(size.pods, 150000);
     assert_true((size.bytes - before) / 150000 < 40);
     assert_true(before / 5000 < 400);
+    assert_true(size.bytes + 2 * size.view < BUDGET_DEFAULT / 4 * 3 / 4); // of memory.perCluster, see capacity.c
     nodes_free(nodes);
     node_table_free(table);
 }
