@@ -67,6 +67,16 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
     }
 }
 
+size_t engine_event_texts(const struct engine_event *event) {
+    struct engine_event own = *event;
+    const char **strings[EVENT_STRINGS];
+    size_t bytes = 0;
+    strings_of(&own, strings);
+    for (size_t i = 0; i < EVENT_STRINGS && strings[i]; i++)
+        bytes += *strings[i] ? strlen(*strings[i]) + 1 : 0;
+    return bytes;
+}
+
 static bool own_strings(struct engine_event *copy) {
     const char **strings[EVENT_STRINGS];
     strings_of(copy, strings);

@@ -62,11 +62,12 @@ bool event_queue_is_empty(const struct event_queue *queue, size_t cluster) {
 // Approximate memory of a queued event.
 static size_t cost_of(const struct event_item *item) {
     const struct engine_event *event = &item->event;
+    size_t bytes = sizeof *item + engine_event_texts(event);
     if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)
-        return sizeof *item + object_cost(event->object);
+        return bytes + object_cost(event->object);
     if (event->type == EVENT_CAPACITY)
-        return sizeof *item + nodes_bytes(event->capacity.nodes);
-    return sizeof *item + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);
+        return bytes + nodes_bytes(event->capacity.nodes);
+    return bytes + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);
 }
 
 struct event_item *event_item_new(struct engine_event *event) {

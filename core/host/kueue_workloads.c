@@ -13,6 +13,7 @@
 
 #define STRANGERS_MAX 1024 // Workloads whose object was not seen, as it may not have been seen yet
 #define UID_MAX 40
+#define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
     struct engine_event event; // owns its strings; its state is NULL while the object has no Workload
@@ -22,6 +23,7 @@ struct item {                  // of one object
     bool due, told, dead;
     unsigned list;  // of its kind, in which or since which it was seen
     unsigned epoch; // of the list in which or since which its Workload was seen
+    size_t kept;    // counted in the budget
     char uid[UID_MAX];
 };
 
@@ -30,6 +32,8 @@ struct kueue_workloads {
     char *name;
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
+    struct budget *budget; // NULL: of the management cluster, which is trusted
+    bool told_over;
 
     struct map items; // by uid of the object
     unsigned *lists;  // of the kinds
@@ -65,17 +69,35 @@ static void clear_event(struct item *item) {
     item->event.type = EVENT_TIME;
 }
 
+// Counts what the item takes with `event`. False: the memory budget of the worker does not allow it.
+static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
+    size_t state = event->type == EVENT_QUEUED ? sizeof *event->queued.state + engine_event_texts(event) : 0;
+    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + state;
+    if (budget_keep(workloads->budget, item->kept, bytes)) {
+        item->kept = bytes;
+        return true;
+    }
+    if (!workloads->told_over)
+        log_fields(LOG_WARN,
+                   "the worker's Kueue Workloads exceed its memory budget: why further workloads are queued there is "
+                   "unknown; raise memory.perCluster",
+                   {"cluster", workloads->name});
+    workloads->told_over = true;
+    return false;
+}
+
 static void remove_item(struct kueue_workloads *workloads, struct item *item) {
     if (!item->seen)
         unlink_stranger(workloads, item);
     map_remove(&workloads->items, item->uid);
     clear_event(item);
+    (void)budget_keep(workloads->budget, item->kept, 0);
     item->dead = true;
     if (!item->due) // else it is freed when its turn comes
         free(item);
 }
 
-// NULL when out of memory.
+// NULL when out of memory, or over the budget.
 static struct item *make_item(struct kueue_workloads *workloads, const char *uid, bool seen) {
     struct item *item = map_get(&workloads->items, uid);
     if (item || strlen(uid) >= UID_MAX || !*uid)
@@ -86,7 +108,9 @@ static struct item *make_item(struct kueue_workloads *workloads, const char *uid
     text_copy(item->uid, sizeof item->uid, uid);
     item->event.type = EVENT_TIME;
     item->seen = seen;
-    if (!map_put(&workloads->items, item->uid, item)) {
+    bool kept = keep(workloads, item, &item->event);
+    if (!kept || !map_put(&workloads->items, item->uid, item)) {
+        (void)budget_keep(workloads->budget, item->kept, 0);
         free(item);
         return NULL;
     }
@@ -118,9 +142,26 @@ static void set_due(struct kueue_workloads *workloads, struct item *item) {
     workloads->due = item;
 }
 
+// Replaces what is kept of the item. False: out of memory or over the budget; what is known stays.
+static bool set_event(struct kueue_workloads *workloads, struct item *item, struct engine_event *event) {
+    struct engine_event copy;
+    struct error *error = engine_event_own(event, &copy);
+    bool owned = !error;
+    error_free(error);
+    if (!owned)
+        return false;
+    if (!keep(workloads, item, &copy)) {
+        engine_event_clear(&copy);
+        return false;
+    }
+    clear_event(item);
+    item->event = copy;
+    return true;
+}
+
 // Keeps a copy of what the Workload says; of a stranger it is posted once its object was seen.
 static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
-    struct engine_event copy, event = item->event;
+    struct engine_event event = item->event;
     event.type = EVENT_QUEUED;
     event.cluster = workloads->cluster;
     bool seen = item->event.type == EVENT_QUEUED;
@@ -128,13 +169,8 @@ static void set_state(struct kueue_workloads *workloads, struct item *item, stru
     event.queued.name = seen ? item->event.queued.name : "";
     event.queued.uid = item->uid;
     event.queued.state = state;
-    struct error *error = engine_event_own(&event, &copy);
-    if (error) { // what is known stays
-        error_free(error);
+    if (!set_event(workloads, item, &event))
         return;
-    }
-    clear_event(item);
-    item->event = copy;
     item->told = false;
     set_due(workloads, item);
 }
@@ -151,19 +187,13 @@ static struct kueue_state no_workload(void) {
 static void set_object(struct kueue_workloads *workloads, struct item *item, size_t kind, const struct json *object) {
     struct kueue_state none = no_workload();
     bool known = item->event.type == EVENT_QUEUED;
-    struct engine_event copy, event = {.type = EVENT_QUEUED, .cluster = workloads->cluster, .kind = kind};
+    struct engine_event event = {.type = EVENT_QUEUED, .cluster = workloads->cluster, .kind = kind};
     event.queued.namespace_ = object_namespace(object);
     event.queued.name = object_name(object);
     event.queued.uid = item->uid;
     event.queued.state = known ? item->event.queued.state : &none;
-    struct error *error = engine_event_own(&event, &copy);
-    if (error) {
-        error_free(error);
-        return;
-    }
-    clear_event(item);
-    item->event = copy;
-    item->told = !known;
+    if (set_event(workloads, item, &event))
+        item->told = !known;
 }
 
 void kueue_workloads_seen(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
@@ -220,10 +250,16 @@ static void on_listing(void *ctx, const char *version) {
     workloads->epoch++;
 }
 
+static bool is_named(const struct json *workload) {
+    const char *queue = json_string_or(json_path(workload, "spec", "queueName", NULL), "");
+    return strlen(object_name(workload)) <= NAME_BYTES && strlen(object_uid(workload)) <= NAME_BYTES &&
+           strlen(queue) <= NAME_BYTES;
+}
+
 static void on_seen(void *ctx, struct object *object) {
     struct kueue_workloads *workloads = ctx;
     const char *owner = kueue_state_owner(object->value);
-    struct item *item = *owner ? make_item(workloads, owner, false) : NULL;
+    struct item *item = *owner && is_named(object->value) ? make_item(workloads, owner, false) : NULL;
     struct kueue_state state;
     if (item) {
         kueue_state_read(object->value, workloads->version ? workloads->version : versions[0], &state);
@@ -301,8 +337,11 @@ struct error *kueue_workloads_new(const struct kueue_workloads_options *options,
     *out = NULL;
     if (!workloads)
         return error_no_memory();
-    *workloads = (struct kueue_workloads){
-        .cluster = options->cluster, .name = strdup(options->name), .post = options->post, .ctx = options->ctx};
+    *workloads = (struct kueue_workloads){.cluster = options->cluster,
+                                          .name = strdup(options->name),
+                                          .post = options->post,
+                                          .ctx = options->ctx,
+                                          .budget = options->cluster == ENGINE_MANAGEMENT ? NULL : options->budget};
     map_init(&workloads->items, options->seed);
     struct error *error = workloads->name ? make_watch(workloads, options) : error_no_memory();
     if (error) {
@@ -326,6 +365,7 @@ void kueue_workloads_free(struct kueue_workloads *workloads) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));) {
         clear_event(item);
+        (void)budget_keep(workloads->budget, item->kept, 0);
         free(item);
     }
     map_free(&workloads->items);

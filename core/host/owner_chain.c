@@ -17,6 +17,7 @@
 #define REQUESTS_BURST 20
 #define REQUEST_NS (CLOCK_SECOND / 5)
 #define KIND_NONE SIZE_MAX
+#define NAME_BYTES ((size_t)317) // of a name, a uid, a group and version; the API server permits no longer ones
 
 struct known { // where an object belongs
     struct known *newer, *older;
@@ -180,7 +181,15 @@ static void finish(struct owner_chain *chain, enum owner_outcome outcome, const 
     search.done(search.ctx, outcome, mirror, said ? said : "refused");
 }
 
+static bool is_name(const char *text) {
+    return strnlen(text, NAME_BYTES + 1) <= NAME_BYTES;
+}
+
+// False: out of memory, or no API server has such an object.
 static bool set_link(struct link_of_chain *link, const struct owner_ref *ref) {
+    if (!is_name(ref->api_version) || !is_name(ref->kind) || !is_name(ref->namespace_) || !is_name(ref->name) ||
+        !is_name(ref->uid))
+        return false;
     *link = (struct link_of_chain){strdup(ref->api_version), strdup(ref->kind), strdup(ref->namespace_),
                                    strdup(ref->name), strdup(ref->uid)};
     return link->api_version && link->kind && link->namespace_ && link->name && link->uid;
@@ -263,6 +272,7 @@ static const char *plural_of(const struct owner_chain *chain, const struct link_
 // False: out of memory, or there are too many.
 static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *link, const struct json *list) {
     const char *found = api_resources_plural(list, link->kind);
+    found = found && is_name(found) ? found : NULL;
     struct plural *plural = chain->plurals.count < PLURALS_MAX ? calloc(1, sizeof *plural) : NULL;
     if (!plural)
         return false;
@@ -301,11 +311,12 @@ static void ask_object(struct owner_chain *chain, const struct link_of_chain *li
 // The object at the end of the chain has no controller: is it a mirror?
 static void conclude(struct owner_chain *chain, const struct link_of_chain *link, const struct json *object) {
     size_t k = own_kind(chain, link);
-    if (k == KIND_NONE || !mirror_is_ours(chain->kinds[k], chain->origin, object)) {
+    struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
+    if (k == KIND_NONE || !mirror_is_ours(chain->kinds[k], chain->origin, object) || !is_name(mirror.namespace_) ||
+        !is_name(mirror.name) || !is_name(mirror.uid)) {
         finish(chain, OWNER_NONE, NULL, NULL);
         return;
     }
-    struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
     AUTO_JSON kept = TAKE(chain->answer.value); // what `mirror` points to
     (void)kept;
     finish(chain, OWNER_FOUND, &mirror, NULL);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define WAITING_MAX 256                // notes to be looked up
+#define NAME_BYTES ((size_t)253)       // of a pod, its uid, a reason; the API server permits no longer ones
 #define LOOKS_MAX 64                   // namespaces whose failed pods are to be looked at
 #define LOOK_PODS 100                  // at most at a time
 #define LOOK_NS (10 * CLOCK_SECOND)    // between two
@@ -88,6 +89,10 @@ static bool add_known(struct pod_events *events, const char *uid, const struct p
     return true;
 }
 
+static bool is_name(const char *text) {
+    return strnlen(text, NAME_BYTES + 1) <= NAME_BYTES;
+}
+
 static bool is_waiting(const struct pod_events *events, uint64_t hash) {
     const struct waiting *w = events->first;
     while (w && w->hash != hash)
@@ -97,13 +102,24 @@ static bool is_waiting(const struct pod_events *events, uint64_t hash) {
 
 // Takes a note about a pod to be looked up from `from` on; `fresh`: even if it is known where that belongs. The same
 // waits only once.
-static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *note, bool fresh) {
+static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole, bool fresh) {
+    char text[2 * POD_GROUPS_TEXT_MAX];
+    struct pod_note cut = *whole;
+    const struct pod_note *note = &cut;
+    text_copy(text, sizeof text, whole->text);
+    cut.text = text;
+    if (!is_name(note->pod) || !is_name(note->pod_uid) || !is_name(note->reason)) {
+        meter_pods(events->meter, METER_PODS_OTHER, 1);
+        return;
+    }
     if (!fresh && add_known(events, from->uid, note))
         return;
     uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note->pod_uid), note->reason), note->text);
     if (is_waiting(events, hash))
         return;
-    struct waiting *w = events->n_waiting < WAITING_MAX ? calloc(1, sizeof *w) : NULL;
+    bool room = events->n_waiting < WAITING_MAX && is_name(from->api_version) && is_name(from->kind) &&
+                is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
+    struct waiting *w = room ? calloc(1, sizeof *w) : NULL;
     if (!w) {
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
         return;

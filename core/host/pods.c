@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SINGLE 32 // up to so many pods are read one by one; else all of the namespace
+#define CONTAINERS_MAX 256 // of a pod; further ones are left out
+#define TEXT_MAX 1024      // bytes of a text that a worker wrote; longer ones are cut
+#define SINGLE 32          // up to so many pods are read one by one; else all of the namespace
 #define NAMES_MAX ((size_t)1 << 20)
 
 static void pod_clear(struct pod *pod) {
@@ -37,8 +39,15 @@ const struct pod_container *pod_container_find(const struct pod *pod, const char
     return NULL;
 }
 
+static char *copy_cut(const char *text) {
+    char cut[TEXT_MAX];
+    text_copy(cut, sizeof cut, text);
+    return strdup(cut);
+}
+
 static const struct json *find_status(const struct json *statuses, const char *name) {
-    for (const struct json *status = json_first(statuses); status; status = json_next(status))
+    size_t left = 2 * CONTAINERS_MAX;
+    for (const struct json *status = json_first(statuses); status && left > 0; status = json_next(status), left--)
         if (strcmp(json_string_or(json_get(status, "name"), ""), name) == 0)
             return status;
     return NULL;
@@ -55,15 +64,15 @@ static bool read_container(const struct json *spec, const struct json *statuses,
                                   .terminated = ended,
                                   .restarts = json_int64(json_get(status, "restartCount"), 0),
                                   .exit_code = json_int64(json_get(ended, "exitCode"), 0)};
-    out->name = strdup(name);
-    out->reason = strdup(json_string_or(json_get(why, "reason"), ""));
+    out->name = copy_cut(name);
+    out->reason = copy_cut(json_string_or(json_get(why, "reason"), ""));
     return out->name && out->reason;
 }
 
 static bool read_containers(const struct json *object, const char *list, const char *statuses, bool init,
                             struct pod *out) {
     const struct json *spec = json_path(object, "spec", list, NULL);
-    for (const struct json *c = json_first(spec); c; c = json_next(c)) {
+    for (const struct json *c = json_first(spec); c && out->n_containers < CONTAINERS_MAX; c = json_next(c)) {
         struct pod_container *place = array_next(&out->containers, out->n_containers, sizeof *place);
         if (!place)
             return false;
@@ -75,7 +84,7 @@ static bool read_containers(const struct json *object, const char *list, const c
 }
 
 static bool copy_text(const struct json *value, const char *fallback, char **out) {
-    *out = strdup(json_string_or(value, fallback));
+    *out = copy_cut(json_string_or(value, fallback));
     return *out;
 }
 
@@ -133,6 +142,7 @@ static struct error *read_all(const struct pods_source *source, const char *name
                               struct pods *out) {
     AUTO_BUFFER(more, 16384);
     struct error *error = NULL;
+    size_t pages = 0;
     buffer_text(&more, "");
     do {
         AUTO_JSON page = NULL;
@@ -141,12 +151,12 @@ static struct error *read_all(const struct pods_source *source, const char *name
         error = path ? source->get(source->ctx, path, false, &page) : error_no_memory();
         buffer_reset(&more);
         for (const struct json *pod = json_first(json_get(page, "items")); pod && !error; pod = json_next(pod))
-            if (is_named(names, object_name(pod)))
+            if (out->count < PODS_MAX && is_named(names, object_name(pod)))
                 error = add_pod(out, pod);
         text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
         if (!error && more.failed)
             error = error_no_memory();
-    } while (!error && more.len > 0 && out->count < PODS_MAX);
+    } while (!error && more.len > 0 && out->count < PODS_MAX && ++pages < PODS_PAGES);
     return error;
 }
 

@@ -12,9 +12,10 @@
 #include <string.h>
 
 #define PAGE "500"
-#define DEPTH 8      // of owners
-#define KINDS 24     // different kinds of owners that are listed
-#define REFERENCES 4 // of one object
+#define BYTES_MAX ((size_t)16 << 20) // of all that is kept of objects
+#define DEPTH 8                      // of owners
+#define KINDS 24                     // different kinds of owners that are listed
+#define REFERENCES 4                 // of one object
 
 struct owned_object { // an object
     char *uid, *name;
@@ -31,6 +32,7 @@ struct search {
     const char *namespace_, *uid;
     struct owned_object **seen;
     size_t n_seen;
+    size_t bytes;
     struct map by_uid;
     char *listed[KINDS]; // "batch/v1 Job"
     size_t n_listed;
@@ -58,22 +60,31 @@ static void search_free(struct search *search) {
     map_free(&search->by_uid);
 }
 
-static bool read_owners(const struct json *object, struct owned_object *seen) {
+static char *copy(struct search *search, const char *text) {
+    search->bytes += strlen(text) + 1;
+    return strdup(text);
+}
+
+static bool read_owners(struct search *search, const struct json *object, struct owned_object *seen) {
     const struct json *references = json_path(object, "metadata", "ownerReferences", NULL);
     bool ok = true;
     for (const struct json *r = json_first(references); r && seen->n_owners < REFERENCES && ok; r = json_next(r)) {
         size_t i = seen->n_owners++;
-        seen->owners[i].uid = strdup(json_string_or(json_get(r, "uid"), ""));
-        seen->owners[i].api_version = strdup(json_string_or(json_get(r, "apiVersion"), ""));
-        seen->owners[i].kind = strdup(json_string_or(json_get(r, "kind"), ""));
+        seen->owners[i].uid = copy(search, json_string_or(json_get(r, "uid"), ""));
+        seen->owners[i].api_version = copy(search, json_string_or(json_get(r, "apiVersion"), ""));
+        seen->owners[i].kind = copy(search, json_string_or(json_get(r, "kind"), ""));
         ok = seen->owners[i].uid && seen->owners[i].api_version && seen->owners[i].kind;
     }
     return ok;
 }
 
+static bool is_full(const struct search *search) {
+    return search->n_seen >= PODS_SEEN || search->bytes >= BYTES_MAX;
+}
+
 static struct error *add(struct search *search, const struct json *object, bool is_pod) {
-    if (map_get(&search->by_uid, object_uid(object)) || search->n_seen >= PODS_SEEN) {
-        search->truncated = search->truncated || search->n_seen >= PODS_SEEN;
+    if (map_get(&search->by_uid, object_uid(object)) || is_full(search)) {
+        search->truncated = search->truncated || is_full(search);
         return NULL;
     }
     struct owned_object *seen = calloc(1, sizeof *seen);
@@ -85,9 +96,10 @@ static struct error *add(struct search *search, const struct json *object, bool 
     *place = seen;
     search->n_seen++;
     seen->is_pod = is_pod;
-    seen->uid = strdup(object_uid(object));
-    seen->name = strdup(object_name(object));
-    bool ok = seen->uid && seen->name && read_owners(object, seen) && map_put(&search->by_uid, seen->uid, seen);
+    search->bytes += sizeof *seen;
+    seen->uid = copy(search, object_uid(object));
+    seen->name = copy(search, object_name(object));
+    bool ok = seen->uid && seen->name && read_owners(search, object, seen) && map_put(&search->by_uid, seen->uid, seen);
     return ok ? NULL : error_no_memory();
 }
 
@@ -95,6 +107,7 @@ static struct error *add(struct search *search, const struct json *object, bool 
 static struct error *list(struct search *search, const char *collection, bool are_pods) {
     AUTO_BUFFER(more, 16384);
     struct error *error = NULL;
+    size_t pages = 0;
     buffer_text(&more, "");
     do {
         AUTO_TEXT path = text_format("%s?limit=" PAGE "%s%s", collection, more.len > 0 ? "&continue=" : "",
@@ -108,7 +121,7 @@ static struct error *list(struct search *search, const char *collection, bool ar
         text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
         if (!error && more.failed)
             error = error_no_memory();
-    } while (!error && more.len > 0 && search->n_seen < PODS_SEEN);
+    } while (!error && more.len > 0 && !is_full(search) && ++pages < PODS_PAGES);
     search->truncated = search->truncated || more.len > 0;
     return error;
 }

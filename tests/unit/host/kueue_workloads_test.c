@@ -21,8 +21,11 @@
     "\"items\":[" items "]}"
 #define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
 
+#define KEPT ((size_t)512 << 10)
+
 struct stand {
     struct fake_transport fake;
+    struct budget budget;
     struct kueue_workloads *workloads;
     struct buffer told;
     struct moment now;
@@ -89,8 +92,14 @@ static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    struct kueue_workloads_options options = {
-        .cluster = 1, .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
+    budget_init(&stand->budget, 4 * KEPT, 0, 0, NULL);
+    struct kueue_workloads_options options = {.cluster = 1,
+                                              .name = "w1",
+                                              .transport = &stand->fake.base,
+                                              .budget = &stand->budget,
+                                              .seed = 1,
+                                              .post = take,
+                                              .ctx = stand};
     assert_null(kueue_workloads_new(&options, &stand->workloads));
     tick(stand);
 }
@@ -119,6 +128,7 @@ static void expect(struct stand *stand, const char *text) {
 
 static void end(struct stand *stand) {
     kueue_workloads_free(stand->workloads);
+    assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -228,6 +238,39 @@ static void workloads_without_an_object_are_bounded(void **state) {
     end(&stand);
 }
 
+static void what_a_worker_sends_is_kept_within_its_budget(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, "");
+    AUTO_BUFFER(large, 1 << 20);
+    while (large.len < KEPT + 1)
+        buffer_text(&large, "0123456789");
+    AUTO_TEXT queue = text_format("{\"metadata\":{\"name\":\"w\",\"uid\":\"1\",\"resourceVersion\":\"6\","
+                                  "\"ownerReferences\":[{\"uid\":\"a\",\"controller\":true}]},\"spec\":{"
+                                  "\"queueName\":\"%s\"}}",
+                                  large.data);
+    happens(&stand, "ADDED", queue);
+    AUTO_TEXT message = text_format("{\"metadata\":{\"name\":\"w\",\"uid\":\"1\",\"resourceVersion\":\"7\","
+                                    "\"ownerReferences\":[{\"uid\":\"a\",\"controller\":true}]},\"status\":{"
+                                    "\"conditions\":[{\"type\":\"QuotaReserved\",\"message\":\"%s\"}]}}",
+                                    large.data);
+    happens(&stand, "MODIFIED", message);
+    expect(&stand, "");
+    happens(&stand, "MODIFIED", WORKLOAD("1", "8", "a", "true"));
+    expect(&stand, "3 n/a a pending;");
+    for (int i = 0; i < 5000; i++) {
+        AUTO_TEXT name = text_format("b%d", i);
+        seen(&stand, name, true);
+    }
+    assert_in_range(stand.budget.kept, KEPT / 2, KEPT);
+    gone(&stand, "b1");
+    happens(&stand, "MODIFIED", WORKLOAD("1", "9", "a", "false"));
+    expect(&stand, "3 n/a a inactive;");
+    end(&stand);
+}
+
 // A label was taken off and put back, or a list lacked it meanwhile.
 static void an_object_that_comes_back_is_told_the_workload_that_did_not_change(void **state) {
     (void)state;
@@ -262,6 +305,7 @@ int main(void) {
         cmocka_unit_test(an_object_that_comes_back_is_told_the_workload_that_did_not_change),
         cmocka_unit_test(a_watch_that_is_refused_is_tried_again_after_ten_minutes),
         cmocka_unit_test(workloads_without_an_object_are_bounded),
+        cmocka_unit_test(what_a_worker_sends_is_kept_within_its_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

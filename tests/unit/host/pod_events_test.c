@@ -349,6 +349,26 @@ static void what_is_read_is_limited_and_what_waits_for_it_too(void **state) {
     end(&stand);
 }
 
+static void texts_longer_than_an_api_server_permits_are_neither_read_nor_kept(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    AUTO_BUFFER(large, 1 << 20);
+    while (large.len < 1 << 18)
+        buffer_text(&large, "abcdefghijklmnop");
+    happens(&stand, "p", large.data, "x");
+    happens(&stand, large.data, "Failed", "x");
+    assert_int_equal(find(&stand, "/api/v1/namespaces/n/pods/"), 0);
+    assert_int_equal(counted(&stand, METER_PODS_OTHER), 2);
+    happens(&stand, "p", "Failed", large.data);
+    answer_pod(&stand, "p", large.data, ""); // its owner is no Job of any API server
+    assert_int_equal(find(&stand, "/apis"), 0);
+    pass(&stand, POD_GROUPS_COLLECT_NS);
+    expect(&stand, "");
+    assert_int_equal(counted(&stand, METER_PODS_UNREAD), 1);
+    end(&stand);
+}
+
 static void the_same_of_a_pod_waits_once_and_what_is_known_does_not_wait(void **state) {
     (void)state;
     struct stand stand;
@@ -394,6 +414,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_refuses_events_is_asked_every_ten_minutes_and_it_is_logged_once),
         cmocka_unit_test(a_worker_that_refuses_pods_is_told_of_and_what_cannot_be_read_is_counted),
         cmocka_unit_test(what_is_read_is_limited_and_what_waits_for_it_too),
+        cmocka_unit_test(texts_longer_than_an_api_server_permits_are_neither_read_nor_kept),
         cmocka_unit_test(the_same_of_a_pod_waits_once_and_what_is_known_does_not_wait),
         cmocka_unit_test(a_read_that_fails_is_tried_three_times),
     };
