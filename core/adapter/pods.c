@@ -2,6 +2,7 @@
 #include "core/adapter/pods.h"
 
 #include "core/base/memory.h"
+#include "core/base/saturate.h"
 #include "core/json/pointer.h"
 
 #include <string.h>
@@ -35,9 +36,7 @@ static bool count_of(const struct pod_list *listing, const char *found, int64_t 
         if (!concrete(*factors, found, &pointer))
             return false;
         int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
-        if (factor < 0)
-            factor = 0;
-        *count = factor && *count > INT64_MAX / factor ? INT64_MAX : *count * factor;
+        *count = int64_times(*count, factor > 0 ? factor : 0);
     }
     return true;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#define RANGE_S (INT64_MAX / 2 / CLOCK_SECOND - 1)
+
 static int64_t read_clock(clockid_t id) {
     struct timespec now = {0};
     clock_gettime(id, &now);
@@ -141,7 +143,8 @@ bool clock_parse_rfc3339(const char *text, int64_t *wall_ns) {
     int64_t seconds = (int64_t)timegm(&utc) - offset;
     if (leap_second && seconds % 86400 != 0) // RFC 3339 section 5.7: only the last second of a UTC day
         return false;
-    int64_t whole_ns;
-    return !__builtin_mul_overflow(seconds, CLOCK_SECOND, &whole_ns) &&
-           !__builtin_add_overflow(whole_ns, rest_ns, wall_ns);
+    if (seconds < -RANGE_S || seconds > RANGE_S)
+        return false;
+    *wall_ns = seconds * CLOCK_SECOND + rest_ns;
+    return true;
 }

@@ -43,7 +43,8 @@ void clock_rfc3339(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 // "2026-01-02T03:04:05.000000Z" (metav1.MicroTime: exactly six digits).
 void clock_rfc3339_micro(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 
-// Reads RFC 3339 with any offset and any number of fraction digits. False if invalid.
+// Reads RFC 3339 with any offset and any number of fraction digits. False if invalid, or not from 1824 to 2116: so the
+// difference of two times is in range, whoever wrote them.
 bool clock_parse_rfc3339(const char *text, int64_t *wall_ns);
 
 // Reads a Go duration ("1h30m", "250ms", "0"), not negative (time.ParseDuration). False if invalid or out of range.

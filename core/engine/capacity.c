@@ -3,6 +3,7 @@
 
 #include "core/adapter/pods.h"
 #include "core/base/memory.h"
+#include "core/base/saturate.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/queue.h"
 #include "core/engine/room.h"
@@ -132,8 +133,7 @@ static bool add_set(struct capacity *capacity, const struct json *set, struct ro
         i++;
     if (i < claim->n_sets) {
         give_shape(capacity, shape);
-        if (__builtin_add_overflow(claim->sets[i].count, count, &claim->sets[i].count))
-            claim->sets[i].count = INT64_MAX;
+        claim->sets[i].count = int64_plus(claim->sets[i].count, count);
         return true;
     }
     claim->sets[claim->n_sets++] = (struct pod_set){shape, count};
@@ -238,12 +238,13 @@ static void rebuild(struct engine *engine, struct worker_room *worker) {
     worker->built_ns = engine->now.mono_ns;
     int64_t *counts = calloc(capacity->shapes.count + 1, sizeof *counts);
     for (struct room_claim *claim = worker->reserved.first; claim; claim = claim->next)
-        for (size_t i = 0; i < claim->n_sets; i++)
-            if (!counts)
-                (void)room_take(&worker->room, &capacity->shapes, &claim->sets[i]);
-            else if (__builtin_add_overflow(counts[claim->sets[i].shape->number], claim->sets[i].count,
-                                            &counts[claim->sets[i].shape->number]))
-                counts[claim->sets[i].shape->number] = INT64_MAX;
+        for (size_t i = 0; i < claim->n_sets; i++) {
+            const struct pod_set *set = &claim->sets[i];
+            if (counts)
+                counts[set->shape->number] = int64_plus(counts[set->shape->number], set->count);
+            else
+                (void)room_take(&worker->room, &capacity->shapes, set);
+        }
     for (size_t s = 0; counts && s < capacity->shapes.count; s++)
         if (counts[s] > 0)
             (void)room_take(&worker->room, &capacity->shapes, &(struct pod_set){capacity->shapes.list[s], counts[s]});
@@ -445,7 +446,7 @@ static void count_stats(struct engine *engine, size_t cluster) {
         text_copy(out->name, sizeof out->name, nodes->names[r]);
         out->allocatable = nodes->allocatable[r];
         for (size_t n = 0; n < nodes->count; n++)
-            out->left += nodes->left[n * nodes->n_resources + r];
+            out->left = int64_plus(out->left, nodes->left[n * nodes->n_resources + r]);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "core/engine/room.h"
 
 #include "core/base/memory.h"
+#include "core/base/saturate.h"
 #include "core/kube/pod_request.h"
 #include "core/kube/quantity.h"
 
@@ -192,22 +193,15 @@ struct sums { // over all pods, by resource
     int64_t wanted[SHAPE_RESOURCES], left[SHAPE_RESOURCES];
 };
 
-static int64_t plus(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static void sum_up(struct room *room, const struct pod_shapes *shapes, const struct pod_set *set, struct sums *out) {
     for (size_t i = 0; i < set->shape->n_amounts; i++) {
         uint32_t resource = set->shape->amounts[i].resource, column = column_of(room, shapes, resource);
-        int64_t wanted = 0;
-        if (__builtin_mul_overflow(set->shape->amounts[i].amount, set->count, &wanted))
-            wanted = INT64_MAX;
-        out->wanted[resource] = plus(out->wanted[resource], wanted);
+        int64_t wanted = int64_times(set->shape->amounts[i].amount, set->count);
+        out->wanted[resource] = int64_plus(out->wanted[resource], wanted);
         out->left[resource] = 0;
         for (size_t n = 0; n < room->nodes->count && column != NOT_OFFERED - 1; n++)
             if (left_of(room, n)[column] > 0 && pod_shape_allowed(set->shape, room->nodes, n))
-                out->left[resource] = plus(out->left[resource], left_of(room, n)[column]);
+                out->left[resource] = int64_plus(out->left[resource], left_of(room, n)[column]);
     }
 }
 

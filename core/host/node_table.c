@@ -3,6 +3,7 @@
 
 #include "core/base/map.h"
 #include "core/base/memory.h"
+#include "core/base/saturate.h"
 #include "core/base/text.h"
 #include "core/host/pod_keys.h"
 #include "core/kube/object.h"
@@ -357,10 +358,8 @@ static void drop_shape(struct node_table *table, struct shape *shape) {
     free(shape);
 }
 
-// Without overflow.
 static void add(int64_t *sum, int64_t amount) {
-    if (__builtin_add_overflow(*sum, amount, sum))
-        *sum = amount > 0 ? INT64_MAX : INT64_MIN;
+    *sum = int64_plus(*sum, amount);
 }
 
 static void count_pod(struct node_table *table, const struct pod_key *pod) {

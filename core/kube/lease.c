@@ -119,7 +119,8 @@ void lease_sent(struct lease *lease, enum lease_request type, struct moment now)
 // says: as this process's, as far as is known.
 static void read_record(const struct json *object, int64_t duration_ns, struct lease_record *record) {
     const struct json *spec = json_get(object, "spec");
-    *record = (struct lease_record){.transitions = json_int64(json_get(spec, "leaseTransitions"), 0)};
+    int64_t transitions = json_int64(json_get(spec, "leaseTransitions"), 0); // an int32 in the API
+    *record = (struct lease_record){.transitions = transitions < INT32_MAX ? transitions : INT32_MAX};
     int64_t seconds = json_int64(json_get(spec, "leaseDurationSeconds"), 0);
     record->duration_ns = seconds > 0 && seconds < INT32_MAX ? seconds * CLOCK_SECOND : duration_ns;
     text_copy(record->holder, sizeof record->holder, json_string_or(json_get(spec, "holderIdentity"), ""));

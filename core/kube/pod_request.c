@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/pod_request.h"
 
+#include "core/base/saturate.h"
 #include "core/base/text.h"
 #include "core/kube/quantity.h"
 
@@ -32,8 +33,8 @@ int64_t resource_get(const struct resource_list *list, const char *name) {
 
 bool resource_add(struct resource_list *list, const char *name, int64_t amount) {
     struct resource_amount *item = amount > 0 ? make(list, name) : NULL;
-    if (item && __builtin_add_overflow(item->amount, amount, &item->amount))
-        item->amount = INT64_MAX;
+    if (item)
+        item->amount = int64_plus(item->amount, amount);
     return item || amount <= 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/quantity.h"
 
+#include "core/base/saturate.h"
 #include "core/base/text.h"
 
 #include <inttypes.h>
@@ -61,20 +62,13 @@ static bool read_suffix(const char *text, int64_t *decimal, unsigned *binary) {
     return (*text == 'e' || *text == 'E') && read_exponent(text + 1, decimal);
 }
 
-static int64_t saturating(int64_t value, int64_t factor, int64_t more) {
-    int64_t product = 0;
-    return __builtin_mul_overflow(value, factor, &product) || __builtin_add_overflow(product, more, &product)
-               ? INT64_MAX
-               : product;
-}
-
 // The digits before the point.
 static int64_t whole_of(const struct digits *digits) {
     int64_t value = 0, first = 0;
     while (first < digits->count && digits->digit[first] == 0) // of 0 nothing saturates
         first++;
     for (int64_t i = first; i < digits->point && first < digits->count && value < INT64_MAX; i++)
-        value = saturating(value, 10, i < digits->count ? digits->digit[i] : 0);
+        value = int64_plus(int64_times(value, 10), i < digits->count ? digits->digit[i] : 0);
     return value;
 }
 
@@ -110,10 +104,10 @@ bool quantity_parse(const char *text, bool milli, int64_t *value) {
     digits.point += binary ? 0 : decimal + (milli ? 3 : 0);
     int64_t whole = whole_of(&digits);
     for (unsigned i = 0; i < binary; i++)
-        whole = saturating(whole, 2, double_fraction(&digits));
+        whole = int64_plus(int64_times(whole, 2), double_fraction(&digits));
     if (binary && milli) // a thousand times what is after the point, a digit at a time
         for (int i = 0; i < 3; i++, digits.point++)
-            whole = saturating(whole, 10, digits.point < digits.count ? digits.digit[digits.point] : 0);
+            whole = int64_plus(int64_times(whole, 10), digits.point < digits.count ? digits.digit[digits.point] : 0);
     if (has_fraction(&digits) && whole < INT64_MAX)
         whole++;
     *value = negative ? -whole : whole;

@@ -381,6 +381,24 @@ static void what_waits_for_a_guard_does_not_wait_for_capacity(void **state) {
     play_end(&play);
 }
 
+static void sums_of_what_nodes_claim_to_have_saturate(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play);
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        struct nodes *nodes = nodes_new(3, 1, 0, 0, 0);
+        nodes->names[0] = strdup("cpu");
+        nodes->allocatable[0] = INT64_MAX;
+        for (size_t n = 0; n < 3; n++)
+            nodes->left[n] = sign * INT64_MAX;
+        play_tell(&play, (struct engine_event){
+                             .type = EVENT_CAPACITY, .cluster = 1, .capacity = {CAPACITY_KNOWN, NULL, nodes}});
+        const struct stats_capacity *capacity = &engine_stats(play.engine)->clusters[1].capacity;
+        assert_int_equal(capacity->resources[0].left, sign > 0 ? INT64_MAX : INT64_MIN);
+    }
+    play_end(&play);
+}
+
 static void a_policy_learns_how_full_a_worker_is(void **state) {
     (void)state;
     struct play play;
@@ -414,6 +432,7 @@ int main(void) {
         cmocka_unit_test(a_workload_that_changes_asks_for_what_it_says_now),
         cmocka_unit_test(what_waits_for_a_guard_does_not_wait_for_capacity),
         cmocka_unit_test(a_policy_learns_how_full_a_worker_is),
+        cmocka_unit_test(sums_of_what_nodes_claim_to_have_saturate),
     };
     return cmocka_run_group_tests(tests, play_load, play_unload);
 }

@@ -193,6 +193,27 @@ static void labels_and_taints_that_keep_pods_away_are_in_the_view(void **state) 
     node_table_free(table);
 }
 
+static void what_objects_claim_to_offer_or_to_need_saturates(void **state) {
+    (void)state;
+    struct node_table *table = node_table_new(1);
+    char name[16];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        node_is(table, name, OFFERS("9223372036854775807", "\"memory\":\"9223372036854775807Ei\","));
+        pod_is(table, name, "n0", "9223372036854775807", "Running");
+    }
+    struct nodes *nodes = node_table_view(table);
+    assert_int_equal(nodes->allocatable[0], INT64_MAX);
+    assert_int_equal(nodes->left[0], 0);
+    assert_int_equal(nodes->left[nodes->n_resources], INT64_MAX);
+    nodes_free(nodes);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        pod_goes(table, name);
+    }
+    node_table_free(table);
+}
+
 // By random changes --------------------------------------------------------------------------------------------
 
 #define NODES 7
@@ -348,6 +369,7 @@ int main(void) {
         cmocka_unit_test(pods_may_come_before_their_node_and_outlive_it),
         cmocka_unit_test(what_a_list_lacks_is_gone),
         cmocka_unit_test(labels_and_taints_that_keep_pods_away_are_in_the_view),
+        cmocka_unit_test(what_objects_claim_to_offer_or_to_need_saturates),
         cmocka_unit_test(the_sums_are_those_of_all_objects_after_any_changes),
         cmocka_unit_test(a_hundred_and_fifty_thousand_pods_take_less_than_40_bytes_each),
     };
