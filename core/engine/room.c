@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define NOT_OFFERED UINT32_MAX // a column
+// How often a waiting pod is compared with a node, each time. Those that fit nowhere cost most, and take nothing: so
+// the pods beyond that are left out, rather than that one worker keeps the engine busy.
+#define WAITING_STEPS ((size_t)1 << 20)
 
 struct need { // of one pod, by columns of the nodes
     size_t count;
@@ -92,7 +95,7 @@ static void subtract(int64_t *left, const struct need *need, int64_t pods) {
         left[need->column[i]] -= need->amount[i] * pods; // no more than there is, or was taken
 }
 
-static void take_waiting(struct room *room, size_t waiting) {
+static void take_waiting(struct room *room, size_t waiting, size_t *steps) {
     const struct nodes *nodes = room->nodes;
     struct need need = {.count = 0};
     for (size_t i = 0; i < nodes->n_resources; i++)
@@ -101,7 +104,7 @@ static void take_waiting(struct room *room, size_t waiting) {
             need.amount[need.count++] = nodes->waiting[waiting * nodes->n_resources + i];
         }
     int64_t rest = nodes->waiting_count[waiting];
-    for (size_t n = 0; n < nodes->count && rest > 0; n++) {
+    for (size_t n = 0; n < nodes->count && rest > 0 && *steps > 0; n++, --*steps) {
         int64_t pods = fit(left_of(room, n), &need, rest);
         subtract(left_of(room, n), &need, pods);
         rest -= pods;
@@ -111,8 +114,9 @@ static void take_waiting(struct room *room, size_t waiting) {
 void room_reset(struct room *room) {
     const struct nodes *nodes = room->nodes;
     memcpy(room->left, nodes->left, nodes->count * nodes->n_resources * sizeof *room->left);
-    for (size_t w = 0; w < nodes->n_waiting; w++)
-        take_waiting(room, w);
+    size_t steps = WAITING_STEPS;
+    for (size_t w = 0; w < nodes->n_waiting && steps > 0; w++)
+        take_waiting(room, w, &steps);
     room->grown++;
 }
 

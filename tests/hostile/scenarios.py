@@ -281,6 +281,9 @@ def _serve_capacity(connection, request, nodes, pods):
     if request.method != "GET" or request.path not in own:
         return False
     request.lists = request.query.get("watch") not in ("true", "1")
+    if request.query.get("sendInitialEvents") == "true":
+        connection.refuse(422, "Invalid", "sendInitialEvents is forbidden")  # so that it is asked for lists
+        return True
     if own[request.path] and own[request.path](connection, request):
         return True
     if request.lists:
@@ -325,10 +328,53 @@ def pods_by_watch(connection, request):
     return _serve_capacity(connection, request, None, _endless_watch(_pod))
 
 
-for each in nodes_by_watch, nodes_by_pages, pods_by_watch:
+def _small_node(number):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {
+        "name": f"n{number}", "uid": f"n{number}", "resourceVersion": "50"}, "status": {
+            "allocatable": {"cpu": "1", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def _waiting_pod(number):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": f"p{number}", "namespace": "default", "uid": f"p{number}", "resourceVersion": "50"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": f"{2000 + number}m"}}}]}}
+
+
+def capacity_churn(connection, request):
+    """As many nodes, and pods that fit on none of them, as the memory budget allows; a node changes all the time."""
+    def pages(make, count):
+        def answer(connection, request):
+            first = int(request.query.get("continue", "0"))
+            last = min(first + int(request.query.get("limit", "500")), count)
+            connection.answer({"kind": "List", "apiVersion": "v1", "metadata": {
+                "resourceVersion": "100", "continue": str(last) if last < count else ""},
+                "items": [make(number) for number in range(first, last)]})
+            return True
+        return answer
+
+    def change(connection, request):
+        if request.lists:
+            return pages(_small_node, 15000)(connection, request)
+
+        def more():
+            while True:
+                node = _small_node(0)
+                node["metadata"]["resourceVersion"] = str(next(NUMBERS) + 100)
+                node["status"]["allocatable"]["pods"] = str(100 + next(NUMBERS) % 10)
+                yield api.event("MODIFIED", node)
+                connection.wait(0.1)
+        connection.server.watch(connection, request, more())
+        return True
+
+    def pods(connection, request):
+        return request.lists and pages(_waiting_pod, 25000)(connection, request)
+    return _serve_capacity(connection, request, change, pods)
+
+
+for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
     each.settings = ", capacity: true"
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
     large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing, nodes_by_watch,
-    nodes_by_pages, pods_by_watch)}
+    nodes_by_pages, pods_by_watch, capacity_churn)}
