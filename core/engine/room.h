@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left in one worker once everything that is known of is taken off: the nodes as last seen, less the pods that
-// wait for a node there (as many as can be put somewhere in a few milliseconds), less what was placed there and is not
-// seen yet. Pods are put onto the first nodes that have room, so a worker may be fuller than it looks, but never emptier.
+// wait for a node there (as many as can be compared in a few milliseconds), less what was placed there and is not seen
+// yet. Pods are put onto the first nodes that have room, so a worker may be fuller than it looks, but never emptier.
 #ifndef WHARF_ENGINE_ROOM_H
 #define WHARF_ENGINE_ROOM_H
 

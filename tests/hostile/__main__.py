@@ -28,6 +28,7 @@ QUIET = ["quiet", "quiet"]
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
             "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
             "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)",
+            "crowd": r"Kueue Workloads exceed its memory budget",
             "capacity-churn": r"wharf_worker_nodes.cluster=\"x\d\". 15000",
             **dict.fromkeys(("nodes-by-watch", "nodes-by-pages", "pods-by-watch"),
                             r"free capacity is unknown.*memory\.perCluster")}

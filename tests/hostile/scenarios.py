@@ -371,10 +371,66 @@ def capacity_churn(connection, request):
     return _serve_capacity(connection, request, change, pods)
 
 
+OTHERS = {
+    "/api/v1": [("namespaces", "Namespace"), ("resourcequotas", "ResourceQuota"), ("events", "Event"),
+                ("pods", "Pod"), ("nodes", "Node")],
+    "/apis/kueue.x-k8s.io/v1beta2": [("workloads", "Workload")]}
+LARGE = "x" * 20000
+
+
+def _other(kind, number):
+    """An object of what the host watches besides mirrors, as large and as different from others as can be."""
+    value = {"metadata": {"name": f"{kind}-{number}", "namespace": f"space-{number}", "uid": f"{kind}-{number}",
+                          "resourceVersion": str(200 + number)}}
+    if kind == "events":
+        value.update(involvedObject={"kind": "Pod", "namespace": "default", "name": f"pod-{number}",
+                                     "uid": f"{number}-{LARGE}"}, type="Warning", reason=f"R{number}{LARGE}",
+                     message=f"{number} {LARGE}")
+    if kind == "workloads":
+        value["metadata"]["ownerReferences"] = [{"controller": True, "kind": "Job",
+                                                 "uid": f"00000000-0000-4000-8000-{number:012}"}]
+        value.update(spec={"queueName": "q"}, status={"conditions": [{
+            "type": "QuotaReserved", "status": "False", "message": f"{number} {LARGE}"}]})
+    return value
+
+
+def crowd(connection, request):
+    """Mirrors in Kueue's queues, Workloads, Events of pods, namespaces and quotas, each without an end."""
+    if request.watches:
+        def mirrors():
+            while True:
+                made = [_mirror(request.origin, next(NUMBERS)) for _ in range(20)]
+                for each in made:
+                    each["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q"
+                yield "".join(api.event("ADDED", each) for each in made)
+        connection.server.watch(connection, request, mirrors())
+        return True
+    if request.path in OTHERS:
+        connection.answer({"kind": "APIResourceList", "apiVersion": "v1", "resources": [
+            {"name": name, "kind": kind, "namespaced": True, "verbs": ["get", "list", "watch"]}
+            for name, kind in OTHERS[request.path]]})
+        return True
+    kind = request.path.rpartition("/")[2]
+    if kind not in ("namespaces", "resourcequotas", "events", "workloads") or request.method != "GET":
+        return False
+    if request.query.get("watch") not in ("true", "1"):
+        connection.answer({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "100"}, "items": []})
+        return True
+    if request.query.get("sendInitialEvents") == "true":
+        connection.refuse(422, "Invalid", "sendInitialEvents is forbidden")
+        return True
+
+    def more():
+        while True:
+            yield "".join(api.event("ADDED", _other(kind, next(NUMBERS))) for _ in range(20))
+    connection.server.watch(connection, request, more())
+    return True
+
+
 for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
     each.settings = ", capacity: true"
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
     large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing, nodes_by_watch,
-    nodes_by_pages, pods_by_watch, capacity_churn)}
+    nodes_by_pages, pods_by_watch, capacity_churn, crowd)}
