@@ -142,7 +142,6 @@ static struct error *read_all(const struct pods_source *source, const char *name
                               struct pods *out) {
     AUTO_BUFFER(more, 16384);
     struct error *error = NULL;
-    size_t pages = 0;
     buffer_text(&more, "");
     do {
         AUTO_JSON page = NULL;
@@ -156,7 +155,7 @@ static struct error *read_all(const struct pods_source *source, const char *name
         text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
         if (!error && more.failed)
             error = error_no_memory();
-    } while (!error && more.len > 0 && out->count < PODS_MAX && ++pages < PODS_PAGES);
+    } while (!error && more.len > 0 && out->count < PODS_MAX);
     return error;
 }
 

@@ -8,7 +8,6 @@
 
 #define PODS_MAX 500    // of one object
 #define PODS_SEEN 20000 // of a namespace
-#define PODS_PAGES 1000 // of a list; an API server needs no more for so many
 
 // How they are read; see direct_get.
 struct pods_source {

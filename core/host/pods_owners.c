@@ -107,7 +107,6 @@ static struct error *add(struct search *search, const struct json *object, bool 
 static struct error *list(struct search *search, const char *collection, bool are_pods) {
     AUTO_BUFFER(more, 16384);
     struct error *error = NULL;
-    size_t pages = 0;
     buffer_text(&more, "");
     do {
         AUTO_TEXT path = text_format("%s?limit=" PAGE "%s%s", collection, more.len > 0 ? "&continue=" : "",
@@ -121,7 +120,7 @@ static struct error *list(struct search *search, const char *collection, bool ar
         text_percent_encode(&more, json_string_or(json_path(page, "metadata", "continue", NULL), ""));
         if (!error && more.failed)
             error = error_no_memory();
-    } while (!error && more.len > 0 && !is_full(search) && ++pages < PODS_PAGES);
+    } while (!error && more.len > 0 && !is_full(search));
     search->truncated = search->truncated || more.len > 0;
     return error;
 }
