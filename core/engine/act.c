@@ -22,6 +22,7 @@
 #include "core/engine/mirror.h"
 #include "core/engine/news.h"
 #include "core/engine/orphans.h"
+#include "core/engine/own_record.h"
 #include "core/engine/pacing.h"
 #include "core/engine/pause.h"
 #include "core/engine/pending_mirror.h"
@@ -203,7 +204,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
 // An earlier process placed it, and may have created a mirror without a seal that this one knows; a worker that rejects
 // the create would not show that it exists.
 static bool has_to_be_asked_for(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
-    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->facts.attempt && !mirror->looked_up;
+    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->facts.attempt && !mirror->facts.absent_ns;
 }
 
 static bool do_create(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -216,6 +217,8 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->facts.unsure = true;
         return true;
     }
+    if (!own_record(entry) && !act_accepts(engine, entry))
+        return true;
     if (!kueue_permits(engine, entry)) { // not known to a restarted host
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
         return false;
@@ -264,10 +267,14 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     else
         entry->facts.clean_attempt = 0;
+    if (mirror->facts.busy && !own_record(entry)) {
+        own_record_accept(engine, entry);
+        capacity_placed(engine, entry, mirror->facts.cluster);
+    }
     if (spec.was_clean)
-        mirror->unanswered_ns = 0;
-    else if (mirror->failures == 0 && mirror->unanswered_ns == 0) // nothing is known of another process's requests
-        mirror->unanswered_ns = engine->now.mono_ns;
+        mirror->facts.unanswered_ns = 0;
+    else if (mirror->failures == 0 && mirror->facts.unanswered_ns == 0) // another process's requests are not known
+        mirror->facts.unanswered_ns = engine->now.mono_ns;
     mirror_record_cleanup(&record);
     return true;
 }
@@ -371,8 +378,8 @@ static bool do_verify(struct engine *engine, struct entry *entry, size_t cluster
         return false;
     }
     bool earlier = entry->facts.cluster == cluster && entry->facts.clean_attempt != entry->facts.attempt;
-    if (earlier && mirror->failures == 0 && mirror->unanswered_ns == 0) // as for a create
-        mirror->unanswered_ns = engine->now.mono_ns;
+    if (earlier && mirror->failures == 0 && mirror->facts.unanswered_ns == 0) // as for a create
+        mirror->facts.unanswered_ns = engine->now.mono_ns;
     mirror->facts.busy = command_send(
         engine, entry,
         &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->facts.cluster});
@@ -452,6 +459,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 
 void act_reconcile(struct engine *engine, struct entry *entry) {
     heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
+    own_record_count(engine, entry);
     if (!shard_is_held(engine, entry)) {
         stand_by(engine, entry);
         return;

@@ -184,7 +184,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     } else {
         not_created(engine, entry, mirror, response);
         if (!answer_is_heard(response->reason))
-            mirror->unanswered_ns = engine->now.mono_ns;
+            mirror->facts.unanswered_ns = engine->now.mono_ns;
     }
 }
 
@@ -223,26 +223,14 @@ static void tried(struct engine *engine, struct entry *entry, struct mirror *mir
     }
 }
 
-static bool takes_its_namespace(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    struct namespaces_subject space = facts_space(engine, entry);
-    return namespaces_judge(engine->slots[cluster].namespaces, &space) != NAMESPACES_DENIED;
-}
-
 // Read by name and not found.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    bool heard = mirror->unanswered_ns == 0 || engine->now.mono_ns - mirror->unanswered_ns >= engine->lost_timeout_ns;
+    bool heard = decide_absent_at_ns(&mirror->facts, engine->lost_timeout_ns) <= engine->now.mono_ns;
     bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
     if (existed && mirror->facts.cluster == entry->facts.cluster)
         entry->facts.gone_attempt = entry->facts.attempt;
     else if (!existed && mirror->failures >= FAILURES_REPORTED && heard)
         exclude(engine, entry, mirror, "CreateFailed", "creates keep failing there and the object does not exist");
-    else if (!existed && mirror->facts.cluster == entry->facts.cluster &&
-             !takes_its_namespace(engine, entry, mirror->facts.cluster)) {
-        if (heard)
-            exclude(engine, entry, mirror, "NamespaceDenied", "it does not take its namespace any longer");
-        else
-            mirror->facts.not_before_ns = clock_after(mirror->unanswered_ns, engine->lost_timeout_ns);
-    }
 }
 
 // The object has the marks of this very attempt: an earlier process may have created it without a seal, or with another
@@ -280,7 +268,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         if (mirror->facts.present && !mirror->facts.unsure)
             return; // it was seen since
         mirror->facts.unsure = mirror->facts.may_exist = false;
-        mirror->looked_up = true;
+        mirror->facts.absent_ns = engine->now.mono_ns;
         if (mirror->facts.present)
             observe_mirror_gone(engine, entry, mirror, true);
         else

@@ -6,6 +6,7 @@
 #include "core/engine/command.h"
 #include "core/engine/kueue.h"
 #include "core/engine/observe.h"
+#include "core/engine/own_record.h"
 #include "core/engine/pause.h"
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
@@ -89,6 +90,8 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
     observe_workload(engine, entry, object);
     if (place && entry->facts.attempt == pending->attempt)
         entry->placed_attempt = entry->facts.attempt;
+    if (place && entry->facts.attempt == pending->attempt && entry->facts.cluster == entry->requested_cluster)
+        own_record_accept(engine, entry);
     if (place && entry->facts.attempt == pending->attempt && pending->was_clean)
         entry->facts.clean_attempt = entry->facts.attempt;
     if (place)

@@ -277,7 +277,7 @@ static uint32_t place_of(const struct entry *entry) {
     if (w->busy && entry->requested_attempt > w->attempt) // it is being placed
         return entry->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->requested_cluster;
     bool gone = w->gone_attempt == w->attempt; // it has to be placed anew
-    return w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER || gone ? 0 : w->cluster;
+    return w->attempt == 0 || entry->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
 bool capacity_has_room(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {

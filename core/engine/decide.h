@@ -4,6 +4,7 @@
 #ifndef WHARF_ENGINE_DECIDE_H
 #define WHARF_ENGINE_DECIDE_H
 
+#include "core/base/clock.h"
 #include "core/engine/namespaces.h"
 #include "core/engine/shard_hash.h"
 #include "core/engine/throttle.h"
@@ -99,6 +100,8 @@ struct mirror_facts {
     int64_t update_at_ns;      // no change is carried to it before that
     int64_t excluded_until_ns; // the cluster rejected it; 0: it did not
     int64_t pending_since_ns;  // since when it waits to be started there; 0: it has started, or is over
+    int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
+    int64_t absent_ns;         // when it was last read by name and not found; 0: never
     uint32_t cluster;
     uint32_t attempt;
     bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
@@ -140,8 +143,14 @@ struct decide_facts {
     struct namespaces_subject space;     // the namespace of the workload
     const struct placement_view *view;   // NULL: any worker may be chosen, by the default policy
     bool *asks;                          // set where a worker is chosen, so that a view matters; may be NULL
+    bool own_record;                     // the annotations are what this process wrote, see own_record.h
     const struct pending_facts *pending; // NULL: nothing of it waits to be started, and no worker rejected it
 };
+
+// No create of the mirror can have an effect after that: what is absent then stays so.
+static inline int64_t decide_absent_at_ns(const struct mirror_facts *mirror, int64_t lost_timeout_ns) {
+    return mirror->unanswered_ns ? clock_after(mirror->unanswered_ns, lost_timeout_ns) : 0;
+}
 
 // The worker may get it, as far as the worker is concerned.
 static inline bool decide_is_eligible(const struct decide_facts *f, size_t cluster) {

@@ -5,6 +5,7 @@
 #include "core/engine/decide_pending.h"
 #include "core/engine/namespaces.h"
 #include "core/engine/placement.h"
+#include "core/engine/placement_types.h"
 
 static bool update_is_due(const struct mirror_facts *m) {
     return m->update_due && !m->too_large;
@@ -149,15 +150,30 @@ static bool ask_for_earlier(const struct decide_facts *f, struct action *action)
     return false;
 }
 
-// Its worker does not take its namespace any longer: it is placed elsewhere once it is known that no create has had, or
-// will have, an effect there.
-static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m) {
+// It would not be placed in its worker now: it is placed elsewhere once it is known that no create has had, or will
+// have, an effect there. `next_ns`: when it may be placed there after all.
+static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m, int64_t next_ns) {
     const struct workload_facts *w = f->workload;
+    int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
     bool none = w->clean_attempt == w->attempt || (m && m->excluded_until_ns && !m->may_exist);
-    if (none)
-        return placement_move(f, "its worker does not take its namespace any longer");
+    if (none || (m && m->absent_ns && m->absent_ns >= sure_ns))
+        return placement_move(f, "it would not be placed there now");
+    if (m && m->absent_ns && sure_ns > f->now_ns)
+        return action_wait_until(clock_earlier(sure_ns, next_ns),
+                                 f->view && f->view->lacks_capacity ? WAITING_CAPACITY : WAITING_EARLIER, w->cluster);
     return (struct action){
         .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "its mirror may have been created"};
+}
+
+// No mirror of it was seen, and an author may have written the record: it is treated as a new workload that asks for
+// this worker.
+static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
+    int64_t next_ns = CLOCK_NEVER;
+    if (!f->placing)
+        return action_blocked(WAITING_STOPPING, 0);
+    if (f->also_run_until_ns > f->now_ns)
+        return action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0);
+    return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
 }
 
 // Its worker is reachable and the mirror does not exist.
@@ -206,8 +222,9 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (verdict == NAMESPACES_DENIED)
         return action_blocked(WAITING_NAMESPACE, 0);
     if (there == NAMESPACES_DENIED)
-        return leave_worker(f, m);
-    return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
+        return leave_worker(f, m, CLOCK_NEVER);
+    struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
+    return f->own_record ? create : create_unproven(f, m, create);
 }
 
 // Rule 9: nothing is changed in its worker; only the status already known is copied.

@@ -7,6 +7,7 @@
 #include "core/engine/lost.h"
 #include "core/engine/mirror.h"
 #include "core/engine/namespace_labels.h"
+#include "core/engine/own_record.h"
 #include "core/engine/placement_queue.h"
 #include "core/engine/placement_view.h"
 #include "core/engine/report.h"
@@ -44,6 +45,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .namespaces = engine->namespaces,
         .space = facts_space(engine, entry),
         .pending = entry->pending,
+        .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
 }
 

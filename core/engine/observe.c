@@ -154,7 +154,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;
     entry->facts.misplaced = entry->unsealed_reported = entry->labelled = false;
-    entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
+    entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = entry->accepted_attempt = 0;
     entry->kueue_asked = 0;
     kueue_ticket_drop(&entry->ticket);
     entry->facts.queued = entry->facts.barred = false;

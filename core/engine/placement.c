@@ -48,24 +48,31 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
     return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b]) < 0;
 }
 
+bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
+    const struct placement_option *option = f->view ? &f->view->workers[cluster] : NULL;
+    const struct mirror_facts *m = decide_mirror_in(f, cluster);
+    int64_t until_ns = 0;
+    if (f->asks)
+        *f->asks = true;
+    if (!decide_is_eligible(f, cluster) ||
+        namespaces_judge(f->workers[cluster].namespaces, &f->space) != NAMESPACES_PERMITTED)
+        return false;
+    if (option && option->obstacle != OBSTACLE_NONE)
+        until_ns = option->until_ns;
+    else if (m && m->excluded_until_ns > f->now_ns)
+        until_ns = m->excluded_until_ns;
+    if (until_ns)
+        *next_ns = clock_earlier(*next_ns, until_ns);
+    return !until_ns;
+}
+
 // `again`: also where it did not start.
 static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns) {
     size_t best = DECIDE_UNPLACED;
-    if (f->asks)
-        *f->asks = true;
     for (size_t c = 1; c < f->n_clusters; c++) {
-        const struct worker_facts *w = &f->workers[c];
-        if (!decide_is_eligible(f, c) || namespaces_judge(w->namespaces, &f->space) != NAMESPACES_PERMITTED)
+        if (!placement_permits(f, c, next_ns))
             continue;
-        if (f->view && f->view->workers[c].obstacle != OBSTACLE_NONE) {
-            *next_ns = clock_earlier(*next_ns, f->view->workers[c].until_ns);
-            continue;
-        }
         const struct mirror_facts *m = decide_mirror_in(f, c);
-        if (m && m->excluded_until_ns > f->now_ns) {
-            *next_ns = clock_earlier(*next_ns, m->excluded_until_ns);
-            continue;
-        }
         // An unwanted mirror there must be gone first.
         if (m && (m->present || (!again && decide_is_tried(f, m))))
             continue;

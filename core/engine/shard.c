@@ -42,12 +42,12 @@ static void forget_own_writes(struct entry *entry) {
     w->misplaced = w->record_unsure = false;
     w->given_up = w->exists && w->attempt > 1 ? DECIDE_GIVEN_UP_SEVERAL : 0;
     w->status_due = w->exists && !w->finished;
-    entry->placed_attempt = entry->requested_cluster = entry->requested_attempt = 0;
+    entry->placed_attempt = entry->requested_cluster = entry->requested_attempt = entry->accepted_attempt = 0;
     entry->written_source = entry->conflict_hash = 0;
     entry->noop_patch_hash = 0;
     entry->unsure = true;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
-        m->looked_up = false;
+        m->facts.absent_ns = 0;
         m->facts.excluded_until_ns = 0; // of an attempt that may be over
         m->record_unsure = m->record;
         m->noop_patch_hash = 0;

@@ -35,7 +35,6 @@ struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
     struct fair_node node;     // for requests about it
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
-    int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
     int64_t orphan_since_ns;
     int64_t created_ns;          // wall clock, as it says itself; 0: not known
     int64_t started_ns;          // the same, once it has started
@@ -58,7 +57,6 @@ struct mirror {
     uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // annotated for deletion by an operator
     bool unproven_reported : 1;       // see decide_is_held; reported
-    bool looked_up : 1;               // by name, and not found
     bool was_of_workload : 1;         // of one that this process has seen
     bool unmarked : 1;                // identified by its uid: it lacks marks, and watches may not show it
     bool outdated : 1;                // it was deleted while a request about it was in flight
@@ -113,6 +111,7 @@ struct entry {
     uint32_t waiting_reported;                     // reasons reported, a bit each
     uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
     uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
+    uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
     uint16_t failures, name_at;
     uint16_t refusals;   // consecutive ones, by its adapter or for its size
     uint8_t phase;       // wharf_phase_kind

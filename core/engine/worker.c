@@ -69,6 +69,8 @@ static void forget_in(struct engine *engine, struct entry *entry, uint32_t clust
         cluster_count_active(engine, entry, 0);
     if (entry->requested_cluster == cluster)
         entry->requested_cluster = DECIDE_UNKNOWN_CLUSTER;
+    if (entry->accepted_cluster == cluster)
+        entry->accepted_attempt = 0;
     if (entry->facts.cluster == cluster) {
         unknown_begin(engine, entry);
         unknown_tell(engine, entry, engine->names[cluster]);

@@ -66,6 +66,8 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->present = one_in(random, 2);
     m->tried = !m->present && one_in(random, 3);
     m->unsure = one_in(random, m->present ? 8 : 3);
+    m->absent_ns = !m->present && one_in(random, 2) ? some_time(random) : 0;
+    m->unanswered_ns = one_in(random, 2) ? some_time(random) : 0;
     if (!m->present)
         return;
     m->of_workload = w->exists && !one_in(random, 4);
@@ -121,6 +123,7 @@ static void make_facts(struct random *random, struct facts *f) {
                                    .placing = !one_in(random, 6),
                                    .settle_time_is_over = one_in(random, 2),
                                    .lost_timeout_ns = TIMEOUT,
+                                   .own_record = !one_in(random, 3),
                                    .now_ns = NOW};
     make_pending(random, f);
 }
@@ -167,6 +170,8 @@ static const char *check_create(const struct facts *f, const struct action *a) {
     for (size_t c = 1; c <= WORKERS && w->attempt > 1 && w->clean_attempt != w->attempt; c++)
         if (!f->workers[c].settled && f->workers[c].lost_since_ns + TIMEOUT > NOW)
             return "a later mirror is created before it is known whether an earlier one runs";
+    if (!f->all.own_record && (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW) || !f->all.placing))
+        return "somebody else's record puts a mirror where it would not be placed";
     return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
 }
 
@@ -226,6 +231,15 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
     return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
 }
 
+// Of another process, in the worker that the annotations name: unless its absence is known, or it was rejected.
+static bool may_be_created(const struct facts *f) {
+    const struct workload_facts *w = &f->workload;
+    const struct mirror_facts *m = mirror_in(f, w->cluster);
+    bool known = w->gone_attempt == w->attempt || w->clean_attempt == w->attempt || (m && m->excluded_until_ns);
+    bool absent = m && m->absent_ns && (!m->unanswered_ns || m->absent_ns >= m->unanswered_ns + TIMEOUT);
+    return f->workers[w->cluster].connected && !f->all.own_record && !known && !absent;
+}
+
 static const char *check_place(const struct facts *f, const struct action *a) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, a->cluster);
@@ -253,6 +267,8 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return NULL;
     if (runs)
         return "it is placed again while its mirror runs";
+    if (may_be_created(f))
+        return "it is placed again while a create may have an effect";
     if (current && is_current(f, current) && current->finished)
         return "a finished workload in an unreachable worker is placed again";
     if (!f->workers[w->cluster].connected && w->clean_attempt != w->attempt &&
@@ -294,7 +310,11 @@ static const char *check(const struct facts *f, const struct action *a) {
     case ACTION_RELEASE:
         return check_release(f, m);
     case ACTION_VERIFY:
-        return m && m->unsure && !m->busy && f->workers[m->cluster].connected ? NULL : "a question that is not open";
+        if ((m && m->busy) || !f->workers[a->cluster].connected)
+            return "a question that cannot be asked";
+        return (m && m->unsure) || (!f->all.own_record && a->cluster == w->cluster && !(m && m->present))
+                   ? NULL
+                   : "a question that is not open";
     case ACTION_WAIT:
         return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait until the past, or forever";
     case ACTION_READ:

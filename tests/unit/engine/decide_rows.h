@@ -41,6 +41,7 @@ struct row {
     bool lost;                      // the management cluster is not connected
     bool unlisted;                  // and has never been listed
     bool stopping, settling;
+    bool unproven;         // the annotations are not known to be the host's own
     bool blocked;          // it must be
     enum action_type type; // ACTION_NONE by default
     size_t cluster;
@@ -72,6 +73,7 @@ static struct action decide_row(const struct row *row) {
                                  .settle_time_is_over = !row->settling,
                                  .status_at_ns = row->status_at_ns,
                                  .lost_timeout_ns = TIMEOUT,
+                                 .own_record = !row->unproven,
                                  .now_ns = NOW};
     return decide(&facts);
 }

@@ -259,6 +259,8 @@ void stage_back(struct stage *stage, size_t cluster, const struct world_copy *co
 void stage_start(struct stage *stage) {
     stage->options.kinds = &stage->kind;
     assert_null(engine_new(&stage->options, stage->now, &stage->engine));
+    if (stage->made)
+        stage->made(stage);
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         stage_connect(stage, c);
 }

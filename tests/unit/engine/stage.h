@@ -37,6 +37,7 @@ struct stage {
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
+    void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
     int64_t latency_ns;     // of answers; watches report after a millisecond
     int64_t retry_after_ns; // of the answers that meddle gives; 0: none
     bool user;              // current writes are a test's
