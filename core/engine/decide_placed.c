@@ -169,8 +169,6 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
 // this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;
-    if (!f->placing)
-        return action_blocked(WAITING_STOPPING, 0);
     if (f->also_run_until_ns > f->now_ns)
         return action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0);
     return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
@@ -201,7 +199,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return action_blocked(WAITING_EARLIER, stale_pending);
     if (w->busy)
         return action_in_flight("a write to the workload is in flight");
-    if (!f->placing && w->clean_attempt == w->attempt)
+    if (!f->placing && (w->clean_attempt == w->attempt || !f->own_record))
         return action_blocked(WAITING_STOPPING, 0);
     if (f->workers[w->cluster].closed && w->clean_attempt == w->attempt)
         return placement_move(f, "its worker gets nothing new");

@@ -49,13 +49,13 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
 }
 
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
+    const struct worker_facts *w = &f->workers[cluster];
     const struct placement_option *option = f->view ? &f->view->workers[cluster] : NULL;
     const struct mirror_facts *m = decide_mirror_in(f, cluster);
     int64_t until_ns = 0;
     if (f->asks)
         *f->asks = true;
-    if (!decide_is_eligible(f, cluster) ||
-        namespaces_judge(f->workers[cluster].namespaces, &f->space) != NAMESPACES_PERMITTED)
+    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->space) != NAMESPACES_PERMITTED)
         return false;
     if (option && option->obstacle != OBSTACLE_NONE)
         until_ns = option->until_ns;
