@@ -80,6 +80,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->wake_ns = CLOCK_NEVER;
     heap_init(&engine->timers);
     map_init(&engine->unknown, options->seed);
+    fair_queue_init(&engine->room.waiting, options->seed);
     limit_init(&engine->limit, options->max_workloads, options->seed);
     struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
@@ -107,7 +108,7 @@ void engine_free(struct engine *engine) {
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
     changes_free(engine->changes);
-    placement_queue_free(&engine->room);
+    fair_queue_free(&engine->room.waiting);
     free(engine->spaces.list);
     placement_settings_free(engine->placement);
     namespace_labels_free(engine->namespace_labels);

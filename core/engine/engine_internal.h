@@ -50,9 +50,8 @@ struct worker_slot { // one cluster's number
 };
 
 struct placement_queue { // see placement_queue.h
-    struct entry **list; // NULL: a gap
-    size_t count, gaps, capacity;
-    size_t cursor, left, misses; // of the round
+    struct fair_queue waiting;
+    size_t left, misses; // of the round
     bool freed, trying;
     struct entry *tried;
     int64_t next_ns;

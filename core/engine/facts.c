@@ -104,6 +104,9 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
                                .why = "no memory to choose a worker"};
     facts.view = &view;
     action = decide(&facts);
+    bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;
+    if (starts && placement_queue_overtakes(engine, entry, action.cluster))
+        return (struct action){.blocked = true, .waiting = WAITING_ROOM, .why = waiting_text(WAITING_ROOM)};
     bool waits = action.type == ACTION_NONE || action.type == ACTION_WAIT;
     placement_queue_note(engine, entry, !waits ? ROOM_FOUND : view.waits_for_room ? ROOM_WANTED : ROOM_NONE);
     return action;

@@ -96,6 +96,8 @@ void fair_queue_remove(struct fair_node *node) {
         return;
     *(node->previous ? &node->previous->next : &flow->first) = node->next;
     *(node->next ? &node->next->previous : &flow->last) = node->previous;
+    if (flow->unseen == node)
+        flow->unseen = node->next;
     node->flow = NULL;
     node->previous = node->next = NULL;
     flow->queue->classes[flow->work].count--;
@@ -133,4 +135,25 @@ struct entry *fair_queue_next(struct fair_queue *queue) {
     class->turn = flow->next;
     fair_queue_remove(node);
     return node->entry;
+}
+
+void fair_queue_begin_round(struct fair_queue *queue) {
+    queue->round++;
+}
+
+struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work) {
+    struct fair_class *class = &queue->classes[work];
+    struct flow *flow = class->turn;
+    for (bool more = flow; more; flow = flow->next, more = flow != class->turn) {
+        if (flow->round != queue->round)
+            flow->unseen = flow->first;
+        flow->round = queue->round;
+        struct fair_node *node = flow->unseen;
+        if (!node)
+            continue;
+        flow->unseen = node->next;
+        class->turn = flow->next;
+        return node->entry;
+    }
+    return NULL;
 }

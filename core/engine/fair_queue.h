@@ -2,7 +2,7 @@
 // What waits for a place in the window of one cluster: objects about which a request is to be sent, without the
 // request, which is made when its turn comes. Classes take turns by weight, so that none starves; within a class the
 // flows (a kind in a namespace) take turns, so that one author's many objects do not delay another's; within a flow the
-// first to come is the first to go.
+// first to come is the first to go. What waits can also be looked at in the same turns, in rounds (placement_queue.c).
 #ifndef WHARF_ENGINE_FAIR_QUEUE_H
 #define WHARF_ENGINE_FAIR_QUEUE_H
 
@@ -37,6 +37,8 @@ struct flow {
     struct fair_queue *queue;
     enum work_class work;
     struct fair_node *first, *last;
+    struct fair_node *unseen; // of the round: the first that was not looked at; NULL: all were
+    uint32_t round;
     char key[]; // "kind namespace"
 };
 
@@ -48,6 +50,7 @@ struct fair_queue {
         int credit;        // see fair_queue_next
     } classes[WORK_CLASSES];
     size_t count;
+    uint32_t round;
 };
 
 void fair_queue_init(struct fair_queue *queue, uint64_t seed);
@@ -61,6 +64,11 @@ void fair_queue_remove(struct fair_node *node); // also one that does not wait
 
 // Takes what is next; NULL: nothing waits.
 struct entry *fair_queue_next(struct fair_queue *queue);
+
+// The next of a class that was not looked at in this round, in turns; it stays. NULL: all were. A round ends when the
+// next one begins, and the turns go on.
+void fair_queue_begin_round(struct fair_queue *queue);
+struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work);
 
 const char *work_class_name(enum work_class work); // for metrics: "final_status"; static
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads that wait for room in a worker: until others finish, they fit nowhere. They are tried in the order in
-// which they began to wait, and no more of them than may fit.
+// The workloads that wait for room in a worker: until others finish, they fit nowhere. Namespaces and kinds take turns,
+// so that none waits for all of another; within one they are tried in the order in which they began to wait. No more are
+// tried than may fit.
 #ifndef WHARF_ENGINE_PLACEMENT_QUEUE_H
 #define WHARF_ENGINE_PLACEMENT_QUEUE_H
 
 #include "core/engine/engine_internal.h"
 
-void placement_queue_free(struct placement_queue *queue);
-
 // What was decided for an entry: it waits for room (keeps its turn, if it did), has found a worker and not been sent
 // there yet (keeps it, too), or neither.
 enum room_need { ROOM_NONE, ROOM_FOUND, ROOM_WANTED };
 void placement_queue_note(struct engine *engine, struct entry *entry, enum room_need need);
-// Before its entry is freed.
-void placement_queue_remove(struct engine *engine, struct entry *entry);
+// It is about to get the room of this worker that others have waited for, and it has not: it waits in turn, too.
+bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster);
 
 // There may be room in some worker that there was not.
 void placement_room(struct engine *engine);

@@ -79,6 +79,7 @@ struct entry {
     struct mirror_facts *mirrors; // see entry_mirrors
     struct workload_facts facts;
     struct fair_node node; // for writes to the workload
+    struct fair_node room; // in placement_queue
     struct doc doc;        // the workload; empty: no delegated one
     struct story story;
     struct last_change change;
@@ -103,7 +104,6 @@ struct entry {
     uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
     uint32_t kind, epoch;
     uint32_t read_term;                            // see shard_is_fresh
-    uint32_t room_place;                           // in placement_queue, from 1 on; 0: not there
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
     uint32_t status_seen;                          // hash of the status that was judged last, see rival.c

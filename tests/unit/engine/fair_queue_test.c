@@ -319,6 +319,42 @@ static void whatever_comes_and_goes_none_is_lost_and_none_starves(void **state) 
     }
 }
 
+// What is looked at in one round, to the end or `most`.
+static void assert_seen(struct fair_queue *queue, size_t most, const char *expected) {
+    char order[256] = "";
+    size_t len = 0;
+    fair_queue_begin_round(queue);
+    for (struct entry *entry; most-- > 0 && (entry = fair_queue_look(queue, WORK_CREATE));)
+        len += (size_t)snprintf(order + len, sizeof order - len, "%s%u", len ? " " : "", entry->number);
+    assert_string_equal(order, expected);
+}
+
+static void each_is_looked_at_once_in_a_round_and_the_turns_go_on(void **state) {
+    (void)state;
+    struct fair_queue queue;
+    struct entry e[6];
+    number(e, 6);
+    fair_queue_init(&queue, 1);
+    assert_seen(&queue, 9, "");
+    for (size_t i = 0; i < 4; i++)
+        put(&queue, &e[i], WORK_CREATE, 0, "crowd");
+    put(&queue, &e[4], WORK_CREATE, 0, "one");
+    put(&queue, &e[5], WORK_CREATE, 1, "one");
+    assert_seen(&queue, 9, "0 4 5 1 2 3");
+    assert_seen(&queue, 1, "4");
+    assert_seen(&queue, 1, "5");
+    assert_seen(&queue, 3, "0 4 5");
+    fair_queue_remove(&e[0].node);
+    assert_seen(&queue, 2, "1 4");
+    fair_queue_remove(&e[2].node); // is next in its flow
+    fair_queue_remove(&e[4].node); // was its flow
+    assert_int_equal(fair_queue_look(&queue, WORK_CREATE)->number, 5);
+    assert_int_equal(fair_queue_look(&queue, WORK_CREATE)->number, 3);
+    assert_null(fair_queue_look(&queue, WORK_CREATE));
+    assert_int_equal(queue.count, 3);
+    fair_queue_free(&queue);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(within_a_flow_the_first_to_come_is_the_first_to_go),
@@ -330,6 +366,7 @@ int main(void) {
         cmocka_unit_test(one_that_is_put_again_keeps_its_place),
         cmocka_unit_test(any_of_them_may_leave),
         cmocka_unit_test(whatever_comes_and_goes_none_is_lost_and_none_starves),
+        cmocka_unit_test(each_is_looked_at_once_in_a_round_and_the_turns_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,12 +344,16 @@ int stage_load(void **state) {
     return harness_load(state);
 }
 
+static const char *space_of(const struct stage *stage) {
+    return stage->space ? stage->space : "default";
+}
+
 void stage_submit(struct stage *stage, const char *name, const char *annotations) {
     AUTO_TEXT text = text_format(
-        "{'metadata':{'name':'%s','namespace':'default','annotations':{%s}},'spec':{'managedBy':'wharf.dev/host',"
+        "{'metadata':{'name':'%s','namespace':'%s','annotations':{%s}},'spec':{'managedBy':'wharf.dev/host',"
         "'parallelism':1,'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
         "'image':'i'}]}}}}",
-        name, annotations);
+        name, space_of(stage), annotations);
     AUTO_JSON job = harness_json(text);
     stage->user = true;
     assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
@@ -360,16 +364,16 @@ int stage_patch(struct stage *stage, size_t cluster, const char *name, const cha
     AUTO_JSON value = harness_json(patch);
     AUTO_TEXT text = json_text(value, NULL);
     stage->user = true;
-    int status =
-        world_patch(stage->clusters[cluster], "batch", "jobs", "default", name, subresource, text, stage->now.wall_ns);
+    int status = world_patch(stage->clusters[cluster], "batch", "jobs", space_of(stage), name, subresource, text,
+                             stage->now.wall_ns);
     stage->user = false;
     return status;
 }
 
 int stage_delete(struct stage *stage, size_t cluster, const char *name) {
     stage->user = true;
-    int status =
-        world_delete(stage->clusters[cluster], "batch", "jobs", "default", name, "Background", stage->now.wall_ns);
+    int status = world_delete(stage->clusters[cluster], "batch", "jobs", space_of(stage), name, "Background",
+                              stage->now.wall_ns);
     stage->user = false;
     return status;
 }
@@ -391,7 +395,7 @@ void stage_completes(struct stage *stage, size_t cluster, const char *name) {
 }
 
 const struct json *stage_job(struct stage *stage, size_t cluster, const char *name) {
-    return world_object(stage->clusters[cluster], "batch", "jobs", "default", name);
+    return world_object(stage->clusters[cluster], "batch", "jobs", space_of(stage), name);
 }
 
 bool stage_finished(struct stage *stage, const char *name) {

@@ -40,6 +40,7 @@ struct stage {
     void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
     int64_t latency_ns;     // of answers; watches report after a millisecond
     int64_t retry_after_ns; // of the answers that meddle gives; 0: none
+    const char *space;      // of the objects that tests name; NULL: default
     bool user;              // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     char *notes; // "Reason: text\n" of all Events
