@@ -6,20 +6,17 @@
 
 #define BODY_MAX ((size_t)16 << 10)
 
-// Copies at most max bytes, truncated at a character boundary; invalid UTF-8 becomes '?'. `out` has max + 1 bytes.
-static void event_cut(char *out, size_t max, const char *text) {
-    size_t used = 0, left = strlen(text);
-    while (left > 0) {
-        size_t bytes = text_utf8_sequence(text, left);
-        size_t step = bytes > 0 ? bytes : 1;
-        if (used + step > max)
-            break;
-        memcpy(out + used, bytes > 0 ? text : "?", step);
+// The text as the log shows it, truncated at a character boundary: it may quote a worker. `out` has max + 1 bytes.
+// False when out of memory.
+static bool event_cut(char *out, size_t max, const char *text) {
+    AUTO_BUFFER(shown, SIZE_MAX / 4);
+    bool ok = text_show(&shown, text);
+    size_t used = 0, step;
+    while (ok && used < shown.len && (step = text_utf8_sequence(shown.data + used, shown.len - used)) <= max - used)
         used += step;
-        text += step;
-        left -= step;
-    }
+    memcpy(out, used > 0 ? shown.data : "", used);
     out[used] = '\0';
+    return ok;
 }
 
 // Separated by a byte that none of them contains (the note, which may, comes last). The note of an Event is immutable,
@@ -55,10 +52,12 @@ static void member(struct buffer *out, const char *key, const char *text) {
     buffer_json_string(out, text, strlen(text));
 }
 
-static void word(struct buffer *out, const char *key, const char *text) {
-    char cut[EVENT_WORD_MAX + 1];
-    event_cut(cut, EVENT_WORD_MAX, text);
+// The text of a member, up to its maximum.
+static bool word(struct buffer *out, const char *key, size_t max, const char *text) {
+    char cut[EVENT_NOTE_MAX + 1];
+    bool ok = event_cut(cut, max, text);
     member(out, key, cut);
+    return ok;
 }
 
 static void regarding(struct buffer *out, const struct event *event) {
@@ -74,9 +73,8 @@ static void regarding(struct buffer *out, const struct event *event) {
 
 char *event_body(const struct event *event, const char *name, const char *controller, const char *instance,
                  int64_t wall_ns) {
-    char note[EVENT_NOTE_MAX + 1], time[CLOCK_RFC3339_MAX];
+    char time[CLOCK_RFC3339_MAX];
     struct buffer out;
-    event_cut(note, EVENT_NOTE_MAX, event->note);
     clock_rfc3339_micro(wall_ns, time);
     buffer_init(&out, BODY_MAX);
     if (!buffer_text(&out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"))
@@ -86,13 +84,12 @@ char *event_body(const struct event *event, const char *name, const char *contro
     buffer_char(&out, '}');
     member(&out, "eventTime", time);
     member(&out, "type", event->warning ? "Warning" : "Normal");
-    word(&out, "reason", event->reason);
-    word(&out, "action", event->action);
-    member(&out, "note", note);
+    bool ok = word(&out, "reason", EVENT_WORD_MAX, event->reason) &&
+              word(&out, "action", EVENT_WORD_MAX, event->action) && word(&out, "note", EVENT_NOTE_MAX, event->note);
     member(&out, "reportingController", controller);
-    word(&out, "reportingInstance", instance);
+    ok = ok && word(&out, "reportingInstance", EVENT_WORD_MAX, instance);
     regarding(&out, event);
-    char *text = buffer_take(&out, NULL);
+    char *text = ok ? buffer_take(&out, NULL) : NULL;
     buffer_free(&out);
     return text;
 }

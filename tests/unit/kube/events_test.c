@@ -111,6 +111,22 @@ static void the_first_occurrence_is_created_with_all_that_the_api_requires(void 
     end(&f);
 }
 
+static void what_acts_on_a_terminal_is_escaped_as_in_the_log(void **state) {
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    struct event event = placed;
+    event.warning = true;
+    event.reason = "Bad\x1b[2J";
+    event.note = "rejected:\x1b[31m red\r\nWARN forged \xe2\x80\xae txt.exe \xc2\x9b \xef\xbb\xbf \xff \xc3\xa9";
+    record(&f, &event);
+    AUTO_JSON value = body(&f);
+    expect_text(value, "reason", NULL, "Bad\\u001b[2J");
+    expect_text(value, "note", NULL,
+                "rejected:\\u001b[31m red  WARN forged \\u202e txt.exe \\u009b \\ufeff \xEF\xBF\xBD \xc3\xa9");
+    end(&f);
+}
+
 static void an_event_about_a_cluster_scoped_object_lives_in_default(void **state) {
     (void)state;
     struct fixture f;
@@ -354,7 +370,7 @@ static void a_note_that_is_no_utf8_is_made_to_be(void **state) {
     begin(&f);
     record(&f, &event);
     AUTO_JSON value = body(&f);
-    expect_text(value, "note", NULL, "a?\xc3\xa9???\"\n");
+    expect_text(value, "note", NULL, "a\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\" ");
     end(&f);
 }
 
@@ -445,6 +461,7 @@ static void nothing_is_left_when_it_goes_with_requests_under_way(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_occurrence_is_created_with_all_that_the_api_requires),
+        cmocka_unit_test(what_acts_on_a_terminal_is_escaped_as_in_the_log),
         cmocka_unit_test(an_event_about_a_cluster_scoped_object_lives_in_default),
         cmocka_unit_test(repeats_become_one_series_that_is_written_seldom),
         cmocka_unit_test(an_event_that_does_not_repeat_is_forgotten_after_six_minutes),
