@@ -113,6 +113,7 @@ static struct error *print_explanation(const struct json *told) {
         print_place(told);
     field("Waits for:", text_of(told, "waitingFor"));
     field("Also runs:", text_of(told, "alsoRunHere"));
+    field("Status:", text_of(json_get(told, "mirror"), "statusReduced"));
     field("Until:", text_of(told, "until"));
     bool good = print_attempts(told) && print_workers(told);
     const struct json *help = json_first(json_get(told, "help"));

@@ -86,6 +86,7 @@ static struct config *with_defaults(const char *path) {
     config->memory_per_cluster = BUDGET_DEFAULT;
     config->max_object_size = BUDGET_OBJECT_SIZE;
     config->max_object_nodes = BUDGET_OBJECT_NODES;
+    config->max_status_size = BUDGET_STATUS_SIZE;
     config->qps = 500;
     config->burst = 1000;
     config->election = (struct config_election){

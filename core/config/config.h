@@ -179,6 +179,7 @@ struct config {
     size_t memory_per_cluster;        // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
     size_t max_object_size;           // 2 MiB
     size_t max_object_nodes;          // and 100,000; see core/kube/budget.h
+    size_t max_status_size;           // memory.maxStatusSize: default 256 KiB
     size_t max_workloads;             // memory.maxWorkloads; 0 (default): no limit
     double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
     enum log_format log_format;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory: {perCluster, maxObjectSize, maxObjectNodes}.
+// memory: {perCluster, maxObjectSize, maxObjectNodes, maxStatusSize}.
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
 #include "core/kube/budget.h"
@@ -56,7 +56,7 @@ static void read_object_size(struct config_reader *reader, const struct config_p
     if (read_size(json_string(value), &size) && size >= OBJECT_SIZE_MIN)
         *(size_t *)target = size;
     else
-        config_wrong(reader, place, value, "a size of 64KiB or more, such as 2MiB");
+        config_wrong(reader, place, value, "a size of 64KiB or more, such as 1MiB");
 }
 
 static void read_object_nodes(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -97,6 +97,8 @@ void config_read_memory(struct config_reader *reader, const struct config_place 
          "Default 2MiB. Larger objects are not handled."},
         {"maxObjectNodes", read_object_nodes, offsetof(struct config, max_object_nodes), false,
          "Default 100000. Objects with more JSON values are not handled."},
+        {"maxStatusSize", read_object_size, offsetof(struct config, max_status_size), false,
+         "Default 256KiB. The largest parts of larger statuses are not copied from workers."},
         {"maxWorkloads", read_workloads, offsetof(struct config, max_workloads), false,
          "Default 0: no limit. Further workloads are not handled until others are deleted."},
     };

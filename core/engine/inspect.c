@@ -135,6 +135,7 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
                                 .cluster_name = engine->names[mirror->facts.cluster],
                                 .uid = mirror->uid,
                                 .version = version ? version : "",
+                                .reduced = mirror->reduced,
                                 .attempt = mirror->facts.attempt,
                                 .finished = is_finished(entry)};
     return true;

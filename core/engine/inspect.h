@@ -42,6 +42,7 @@ struct mirror_view {
     size_t cluster;
     const char *cluster_name, *uid;
     const char *version; // the API version of its kind there; "" if not known
+    const char *reduced; // why and how the copied status was reduced; NULL: it is whole
     uint32_t attempt;
     bool finished;          // the workload has
     wharf_phase_kind phase; // by inspect_explain only

@@ -3,6 +3,7 @@
 #include "core/engine/observe.h"
 
 #include "core/adapter/phase.h"
+#include "core/base/memory.h"
 #include "core/engine/call.h"
 #include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
@@ -27,6 +28,7 @@
 #include "core/engine/waiting.h"
 #include "core/json/pointer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object) {
@@ -34,7 +36,7 @@ bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const s
         return false;
     bool known = true;
     int order = object_version_compare(object_version(object->value), doc_version(&engine->store, doc), &known);
-    return known && (order < 0 || (order == 0 && (!stub || object->too_large)));
+    return known && (order < 0 || (order == 0 && (!stub || object->too_large || object->reduced)));
 }
 
 static void set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
@@ -244,10 +246,13 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 
 // A deletion event carries the last state: the mirror may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
-    if (entry->facts.finished || m->facts.finished || observe_is_stale(engine, &m->doc, m->stub, *object) ||
+    if (entry->facts.finished || m->facts.finished ||
+        observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
         !final_status_reached(engine, entry, (*object)->value, NULL))
         return;
     m->stub = (*object)->too_large;
+    free(m->reduced);
+    m->reduced = TAKE((*object)->reduced);
     mirror_set_object(&engine->store, entry, m, *object);
     *object = NULL;
     m->facts.finished = true;

@@ -3,6 +3,7 @@
 #include "core/engine/observe_parts.h"
 
 #include "core/adapter/phase.h"
+#include "core/base/memory.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/fence.h"
 #include "core/engine/final_status.h"
@@ -103,10 +104,17 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         entry->facts.not_before_ns = entry->denials.at_ns; // its status may differ
 }
 
+// `known`: the status before was reduced, too.
+static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
+    if (m->reduced && !known && m->facts.of_workload)
+        report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
+                     "not all of its status in cluster %s is copied: %s", engine->names[m->facts.cluster], m->reduced);
+}
+
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
                     enum ownership ownership) {
     bool had = m->facts.present, same = strcmp(m->uid, object_uid(object->value)) == 0;
-    if (had && same && observe_is_stale(engine, &m->doc, m->stub, object)) {
+    if (had && same && observe_is_stale(engine, &m->doc, m->stub || m->reduced, object)) {
         object_free(object);
         return;
     }
@@ -133,8 +141,11 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         m->outdated = m->facts.busy;
     m->facts.too_large = m->stub = object->too_large;
     m->facts.name_only = false;
+    AUTO_TEXT before = TAKE(m->reduced);
+    m->reduced = TAKE(object->reduced);
     mirror_set_object(&engine->store, entry, m, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ownership, same);
+    report_reduced(engine, entry, m, before && same);
     queue_entry(engine, entry);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects beyond maxObjectSize or maxObjectNodes, which arrive as stubs (object.h). Such a workload is not handled, and
-// the status of such a mirror not copied; both are reported. Earlier knowledge is kept, and deletions proceed.
+// the status of such a mirror not copied; both are reported. Earlier knowledge is kept, and deletions proceed. A status
+// beyond maxStatusSize alone arrives reduced (status_limit.h), and is copied so.
 #include "core/engine/oversized.h"
 
 #include "core/engine/cluster_state.h"

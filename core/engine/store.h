@@ -43,6 +43,7 @@ struct mirror {
     uint64_t noop_patch_hash;    // hash of a patch that was accepted and changed nothing
     struct rejections *refused;  // of its changes, by the worker (pieces.h); NULL: nothing
     struct kueue_ticket *ticket; // of its worker's Kueue; NULL: it has no Workload there
+    char *reduced;               // how the copied status was reduced, and why (status_limit.h); NULL: it is whole
     char *record;                // what the host knows of what was carried (record.h); NULL: nothing but the annotation
     struct throttle updates;     // patches of it though the workload has not changed
     uint32_t patched_source;     // hash of the workload that the last accepted patch was made from

@@ -42,7 +42,8 @@ static struct wire_settings wire_settings_of(const struct config *config) {
         .link = {.pod_events = config->pod_events, .capacity = config->placement.capacity, .fencing = fencing},
         .memory_per_cluster = config->memory_per_cluster,
         .max_object_size = config->max_object_size,
-        .max_object_nodes = config->max_object_nodes};
+        .max_object_nodes = config->max_object_nodes,
+        .max_status_size = config->max_status_size};
 }
 
 void settings_init(struct host *host) {
@@ -117,7 +118,8 @@ static void take_wire_settings(struct host *host, const struct wire_settings *ne
         settings.link.fencing.enabled == now->link.fencing.enabled &&
         settings.link.fencing.epoch == now->link.fencing.epoch &&
         settings.link.fencing.after_ns == now->link.fencing.after_ns &&
-        settings.max_object_size == now->max_object_size && settings.max_object_nodes == now->max_object_nodes)
+        settings.max_object_size == now->max_object_size && settings.max_object_nodes == now->max_object_nodes &&
+        settings.max_status_size == now->max_status_size)
         return;
     struct budget budget;
     budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);

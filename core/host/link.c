@@ -120,7 +120,7 @@ static bool is_delegated(const struct link *link, size_t k, const struct object 
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
     w->link->has_objects = true;
-    w->too_large |= (bool)object->too_large;
+    w->too_large |= object->too_large || object->reduced;
     if (w->link->pods)
         pod_events_mirror(w->link->pods, w->kind, object->value);
     if (is_delegated(w->link, w->kind, object))

@@ -176,6 +176,7 @@ bool wire_is_open(struct wire *wire, struct error **error) {
 static void resize(struct wire *wire) {
     const struct wire_settings *settings = &wire->settings;
     budget_resize(&wire->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes);
+    wire->budget.max_status_size = wire->cluster == ENGINE_MANAGEMENT ? 0 : settings->max_status_size;
 }
 
 static void open_link(void *arg) {
@@ -232,7 +233,8 @@ static void configure(void *arg) {
     struct configuration *given = arg;
     struct wire *wire = given->wire;
     bool larger = given->settings.max_object_size > wire->settings.max_object_size ||
-                  given->settings.max_object_nodes > wire->settings.max_object_nodes;
+                  given->settings.max_object_nodes > wire->settings.max_object_nodes ||
+                  given->settings.max_status_size > wire->settings.max_status_size;
     wire->settings = given->settings;
     free(given);
     resize(wire);

@@ -22,6 +22,7 @@ struct host_guest;
 struct wire_settings {
     struct link_settings link;
     size_t memory_per_cluster, max_object_size, max_object_nodes; // see budget_init
+    size_t max_status_size;                                       // of objects in workers
 };
 
 struct wire {

@@ -11,11 +11,13 @@
 #define BUDGET_LEAST ((size_t)32 << 20)
 #define BUDGET_OBJECT_SIZE ((size_t)2 << 20) // more than etcd stores
 #define BUDGET_OBJECT_NODES ((size_t)100000)
+#define BUDGET_STATUS_SIZE ((size_t)256 << 10)
 
 // One cluster's limits, owned by its thread. NULL means the defaults, without `stop`.
 struct budget {
     size_t max_object_size;  // bytes of an object's JSON text after stripping
     size_t max_object_nodes; // JSON values in an object
+    size_t max_status_size;  // bytes of an object's status (status_limit.h); 0, which is so at first: any
     size_t max_answer;       // decoded bytes of one response body
     size_t max_frame;        // bytes of one event of a watch
     size_t max_buffered;     // bytes of all incomplete responses and frames together

@@ -7,6 +7,7 @@
 #include "core/kube/object_stub.h"
 #include "core/kube/prune.h"
 #include "core/kube/span.h"
+#include "core/kube/status_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,10 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
     }
     const struct json_limits bounds = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
     struct error *error = parse_stripped(&stripped, len, api_version, kind, &bounds, out);
+    if (!error && (error = status_limit(*out, budget->max_status_size))) {
+        object_free(*out);
+        *out = NULL;
+    }
     if (!error || error->code != ERROR_TOO_LARGE)
         return error;
     error_free(error);
@@ -176,6 +181,7 @@ void object_free(struct object *object) {
     json_free(object->value);
     free(object->text);
     free(object->too_large);
+    free(object->reduced);
     free(object);
 }
 

@@ -21,6 +21,7 @@ struct object {
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
     // wharf.dev/, and the fields in object_limits.kept.
     char *too_large;
+    char *reduced; // not NULL: the status was reduced (status_limit.h), and this says why and how
 };
 
 #define OBJECT_OWN_PREFIX "wharf.dev/"

@@ -59,6 +59,7 @@ static void put_mirror(const struct explain_view *view, struct writer *out) {
     writer_string(out, "version", view->mirror.version);
     writer_uint(out, "attempt", view->mirror.attempt);
     writer_string(out, "phase", api_phase_name(view->mirror.phase));
+    writer_string(out, "statusReduced", view->mirror.reduced);
     writer_end(out, '}');
 }
 

@@ -24,9 +24,12 @@ SANITIZED_SLACK = 4  # with AddressSanitizer, where to read what the attackers s
 SANITIZED_TIMES = 4  # the memory
 QUARANTINE_MIB = 256  # what is freed and still kept
 QUIET = ["quiet", "quiet"]
+JOB_KIB = 300       # of the largest Job in the management cluster; a status may have 256
+ENDED = {"heavy-end"}  # whose Jobs must end in the management cluster, too
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
             "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
+            "heavy-end": r"StatusTooLarge",
             "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)",
             "crowd": r"Kueue Workloads exceed its memory budget",
             "capacity-churn": r"wharf_worker_nodes.cluster=\"x\d\". 15000",
@@ -90,12 +93,18 @@ def run_pair(build, names):
         p99 = percentile(serve_jobs(play), 0.99)
         for name in names:
             stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 120)
+        for name, server in zip(names, play.hostile):
+            if name in ENDED:
+                stage.until(lambda server=server: server.taken - {None} and server.taken - {None} <= set(play.done),
+                            f"the Jobs of {name} end", 30)
         if play.fetch("/healthz")[0] != 200:
             problems.append("/healthz is not 200")
     except (AssertionError, OSError) as error:
         problems.append(str(error))
     finally:
         term = play.terminate()
+    if play.largest > JOB_KIB * 1024:
+        problems.append(f"a Job of {play.largest // 1024} KiB in the management cluster")
     if play.peak > memory_max(build):
         problems.append(f"it took {play.peak} MiB")
     if play.child.returncode < 0:

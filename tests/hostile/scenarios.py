@@ -160,6 +160,19 @@ def large_status(connection, request):
     return _widen(connection, request, 300000)
 
 
+def heavy_end(connection, request):
+    """A Job that is complete, with a status of a megabyte."""
+    if request.watches:
+        def speak(mirror):
+            at, heavy = "2026-01-02T03:04:06Z", ["pod-" + "x" * 1000] * 500
+            ends = [{"type": kind, "status": "True", "lastTransitionTime": at, "reason": "CompletionsReached",
+                     "message": "m" * 200000} for kind in ("SuccessCriteriaMet", "Complete")]
+            yield api.event("MODIFIED", _changed(mirror, startTime=at, completionTime=at, succeeded=1, ready=0,
+                                                 conditions=ends, heavy=heavy))
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
+
+
 def event_flood(connection, request):
     """Events of one mirror as fast as they can be written."""
     if request.watches:
@@ -432,5 +445,5 @@ for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
-    large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing, nodes_by_watch,
-    nodes_by_pages, pods_by_watch, capacity_churn, crowd)}
+    large_status, heavy_end, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing,
+    nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd)}

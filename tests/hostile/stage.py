@@ -49,6 +49,7 @@ class Stage:
             with open(f"{self.folder}/x{number}.kubeconfig", "w", encoding="utf-8") as file:
                 file.write(server.kubeconfig(f"x{number}"))
         self.port, self.peak, self.child, self.placed, self.done = free_port(), 0, None, set(), {}
+        self.largest = 0  # Job, as a watch shows it
         self._configure(settings)
 
     def _configure(self, settings):
@@ -89,6 +90,7 @@ class Stage:
         answer = connection.getresponse()
         for line in answer:
             now = time.monotonic()
+            self.largest = max(self.largest, len(line))
             found = json.loads(line)["object"]
             status = found.get("status", {})
             name, marks = found["metadata"]["name"], found["metadata"].get("annotations", {})

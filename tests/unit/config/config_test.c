@@ -91,6 +91,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
     assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
     assert_int_equal(config->max_object_nodes, 100000);
+    assert_int_equal(config->max_status_size, 256 << 10);
     assert_true(config->mass_deletion_max == 20 && config->mass_deletion_percent == 30);
     assert_true(config->orphan_grace_ns == 60 * CLOCK_MINUTE);
     assert_true(config->qps == 500 && config->burst == 1000);
@@ -120,7 +121,7 @@ static void every_key_is_read(void **state) {
              "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nmirrorFinalizer: true\nkueue: "
              "carry\nworkerLostTimeout: "
              "90s\nmirrorRetention: 0\n"
-             "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
+             "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000, maxStatusSize: 1MiB}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
              "credentialPlugins: {allow: [aws, ./bin/kubelogin, /opt/x]}\n"
@@ -155,6 +156,7 @@ static void every_key_is_read(void **state) {
     assert_true(config->mirror_retention_ns == 0);
     assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);
     assert_int_equal(config->max_object_nodes, 5000);
+    assert_int_equal(config->max_status_size, 1 << 20);
     assert_true(config->seal.from_secret && config->seal.adopt_unsealed);
     assert_string_equal(config->seal.secret_namespace, "ours");
     assert_string_equal(config->seal.secret_name, "seal.keys");
@@ -334,6 +336,7 @@ static const struct {
     {GOOD "memory: {perCluster: 64Mi}\n", 6, {"memory.perCluster", "64Mi"}},
     {GOOD "memory: {perCluster: 67108864}\n", 6, {"memory.perCluster", "such as 64MiB"}},
     {GOOD "memory: {maxObjectSize: 63KiB}\n", 6, {"memory.maxObjectSize", "64KiB or more"}},
+    {GOOD "memory: {maxStatusSize: 1KiB}\n", 6, {"memory.maxStatusSize", "64KiB or more"}},
     {GOOD "memory: {maxObjectSize: 9MiB}\n", 6, {"memory", "maxObjectSize", "an eighth of perCluster"}},
     {GOOD "memory: {maxObjectNodes: 999}\n", 6, {"memory.maxObjectNodes", "found 999"}},
     {GOOD "memory: {maxObjectNodes: 1000000}\n", 6, {"memory", "maxObjectNodes", "at most 262144"}},

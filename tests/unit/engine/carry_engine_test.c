@@ -253,6 +253,81 @@ static void a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_sma
     play_end(&play);
 }
 
+// Within the limit of a copied status, as a worker's thread receives it.
+static void seen_within(struct play *play, struct json *mirror, size_t max) {
+    AUTO_JSON value = mirror;
+    AUTO_TEXT version = text_format("%lld", (long long)++play->version);
+    assert_true(pointer_set(value, "/metadata/resourceVersion", json_new_string(version)));
+    size_t len = 0;
+    AUTO_TEXT text = json_text(value, &len);
+    struct budget budget;
+    budget_init(&budget, 0, 0, 0, NULL);
+    budget.max_status_size = max;
+    struct object *object = NULL;
+    assert_null(object_parse_bounded(text, len, NULL, NULL, &(struct object_limits){.budget = &budget}, &object));
+    play_tell(play, (struct engine_event){.type = EVENT_SEEN, .cluster = 1, .object = object});
+    play_wait(play, 0);
+}
+
+static struct json *heavy_mirror(const char *conditions) {
+    AUTO_TEXT text = text_format("{'active':0,'succeeded':1,'startTime':'" HARNESS_NOW "'%s}", conditions);
+    struct json *mirror = active_mirror(text);
+    struct json *more = json_new_array();
+    for (int i = 0; i < 10000; i++)
+        assert_true(json_append(more, json_new_string("a name of a pod that was not counted yet")));
+    assert_true(pointer_set(mirror, "/status/later", more));
+    return mirror;
+}
+
+static void a_final_status_that_is_too_large_ends_the_workload_and_is_reported_once(void **state) {
+    (void)state;
+    static const char end[] =
+        ",'completionTime':'" HARNESS_NOW "','conditions':[{'type':'SuccessCriteriaMet','status':'True',"
+        "'lastTransitionTime':'" HARNESS_NOW "'},{'type':'Complete','status':'True','lastTransitionTime':'" HARNESS_NOW
+        "'}]";
+    struct play play;
+    open_play(&play);
+    seen_within(&play, active_mirror("{}"), BUDGET_STATUS_SIZE);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    play_wait(&play, 0);
+    seen_within(&play, heavy_mirror(""), BUDGET_STATUS_SIZE);
+    seen_within(&play, heavy_mirror(end), BUDGET_STATUS_SIZE);
+    AUTO_JSON workload = play_workload("a", "wharf.dev/host", "w1");
+    set(workload, "/status", "{'succeeded':1,'startTime':'" HARNESS_NOW "'}");
+    answer_last(&play, 0, VERB_STATUS_PATCH, REASON_OK, json_copy(workload));
+    const struct play_command *sent = last(&play, 0, VERB_STATUS_PATCH);
+    AUTO_JSON patch = body_of(sent);
+    assert_true(strlen(sent->body) < 1000);
+    assert_non_null(strstr(sent->body, "\"Complete\""));
+    assert_null(json_path(patch, "status", "later", NULL));
+    assert_int_equal(play_times(&play.notes, "StatusTooLarge: not all of its status in cluster w1 is copied: its "
+                                             "status has "),
+                     1);
+    assert_int_equal(play_times(&play.notes, "and maxStatusSize is 262144; left out: later\n"), 1);
+    play_end(&play);
+}
+
+// It is listed again, in the same version.
+static void a_status_is_copied_whole_once_the_limit_allows_that(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    seen_within(&play, heavy_mirror(""), BUDGET_STATUS_SIZE);
+    AUTO_JSON workload = play_workload("a", "wharf.dev/host", "w1");
+    set(workload, "/status", "{'succeeded':1,'startTime':'" HARNESS_NOW "'}");
+    answer_last(&play, 0, VERB_STATUS_PATCH, REASON_OK, json_copy(workload));
+    size_t sent = play_sent(&play, 0, VERB_STATUS_PATCH);
+    play.version -= 2; // that of the mirror
+    seen_within(&play, heavy_mirror(""), BUDGET_STATUS_SIZE);
+    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), sent);
+    play.version--;
+    seen_within(&play, heavy_mirror(""), 1 << 20);
+    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), sent + 1);
+    assert_non_null(strstr(last(&play, 0, VERB_STATUS_PATCH)->body, "\"later\":["));
+    play_end(&play);
+}
+
 // It is read since a list had an older version, and has become too large meanwhile.
 static void one_that_was_listed_older_and_is_too_large_is_read_once(void **state) {
     (void)state;
@@ -338,6 +413,8 @@ int main(void) {
         cmocka_unit_test(a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often),
         cmocka_unit_test(what_a_worker_accepts_and_drops_is_told_once_and_not_sent_again),
         cmocka_unit_test(a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_smaller),
+        cmocka_unit_test(a_final_status_that_is_too_large_ends_the_workload_and_is_reported_once),
+        cmocka_unit_test(a_status_is_copied_whole_once_the_limit_allows_that),
         cmocka_unit_test(one_that_was_listed_older_and_is_too_large_is_read_once),
         cmocka_unit_test(a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted),
         cmocka_unit_test(a_mirror_that_is_too_large_is_told_and_its_status_not_copied),

@@ -71,6 +71,13 @@ static const struct status_case status_cases[] = {
     {"an Indexed Job without a limit for each index has no failed ones", ELASTIC, "{}",
      "{'status':{'completedIndexes':'1','failedIndexes':'0','succeeded':1}}", 1,
      "{'completedIndexes':'1','succeeded':1}"},
+    {"a list of indexes that was too long leaves the count", INDEXED,
+     "{'startTime':'" T1 "','completedIndexes':'0,1','succeeded':2}",
+     "{'status':{'conditions':[" MET(T2) "," COMPLETE(T3) "],'startTime':'" T1 "','completionTime':'" T3
+                                                          "','succeeded':9}}",
+     1,
+     "{'conditions':[" MET(T2) "," COMPLETE(T3) "],'startTime':'" T1 "','completionTime':'" T3
+                                                "','completedIndexes':'0,1','succeeded':8}"},
     {"a finished Job has no pods", PLAIN, "{'startTime':'" T1 "','active':2}",
      "{'status':{'conditions':[" TARGET(T2) "," FAILED(T3) "],'startTime':'" T1
                                                            "','failed':7,'active':1,'ready':1,'terminating':1}}",
