@@ -89,6 +89,7 @@ static struct config *with_defaults(const char *path) {
     config->max_status_size = BUDGET_STATUS_SIZE;
     config->qps = 500;
     config->burst = 1000;
+    config->status_bytes = (size_t)1 << 20;
     config->election = (struct config_election){
         .lease_ns = 15 * CLOCK_SECOND, .renew_ns = 10 * CLOCK_SECOND, .retry_ns = 2 * CLOCK_SECOND, .shards = 1};
     config->log_format = LOG_TEXT;
@@ -169,7 +170,7 @@ static void read_serve(struct config_reader *reader, const struct config_place *
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     struct config *config = target;
-    config_read_rates(reader, place, value, &config->qps, &config->burst);
+    config_read_rates(reader, place, value, &config->qps, &config->burst, &config->status_bytes);
 }
 
 static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -309,7 +310,7 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
          "Default 1h. How long they are held; 0: nothing is held."},
         {"memory", config_read_memory, 0, false, "Limits of memory (docs/memory.md)."},
         {"rateLimit", read_rate_limit, 0, false,
-         "An upper bound of the requests to each cluster; watches and lists do not count."},
+         "An upper bound of the requests to each cluster, without watches and lists, and of the space for statuses."},
         {"leaderElection", config_read_election, offsetof(struct config, election), false,
          "Which of several replicas writes (docs/availability.md)."},
         {"shards", config_read_shards, offsetof(struct config, election), false,

@@ -182,6 +182,7 @@ struct config {
     size_t max_status_size;           // memory.maxStatusSize: default 256 KiB
     size_t max_workloads;             // memory.maxWorkloads; 0 (default): no limit
     double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
+    size_t status_bytes;              // rateLimit.statusBytes of each worker; 0: no limit; default 1 MiB
     enum log_format log_format;
     enum log_level log_level;
 };

@@ -99,7 +99,7 @@ static void read_rate_limit(struct config_reader *reader, const struct config_pl
                             void *target) {
     struct config_cluster *cluster = target;
     size_t known = reader->problems->count;
-    config_read_rates(reader, place, value, &cluster->qps, &cluster->burst);
+    config_read_rates(reader, place, value, &cluster->qps, &cluster->burst, NULL);
     if (cluster->qps <= 0 && known == reader->problems->count)
         config_problem(reader, place, "qps: found nothing or 0, expected more than 0");
 }

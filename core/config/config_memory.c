@@ -17,8 +17,7 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-// "64MiB"; false if it is not a size.
-static bool read_size(const char *text, size_t *size) {
+bool config_size(const char *text, size_t *size) {
     static const struct {
         const char *unit;
         size_t bytes;
@@ -44,7 +43,7 @@ static bool read_size(const char *text, size_t *size) {
 static void read_per_cluster(struct config_reader *reader, const struct config_place *place, const struct json *value,
                              void *target) {
     size_t size = 0;
-    if (read_size(json_string(value), &size) && size >= BUDGET_LEAST)
+    if (config_size(json_string(value), &size) && size >= BUDGET_LEAST)
         *(size_t *)target = size;
     else
         config_wrong(reader, place, value, "a size from 32MiB to 64GiB, such as 64MiB");
@@ -53,7 +52,7 @@ static void read_per_cluster(struct config_reader *reader, const struct config_p
 static void read_object_size(struct config_reader *reader, const struct config_place *place, const struct json *value,
                              void *target) {
     size_t size = 0;
-    if (read_size(json_string(value), &size) && size >= OBJECT_SIZE_MIN)
+    if (config_size(json_string(value), &size) && size >= OBJECT_SIZE_MIN)
         *(size_t *)target = size;
     else
         config_wrong(reader, place, value, "a size of 64KiB or more, such as 1MiB");

@@ -17,6 +17,7 @@
 #define FOUND_MAX 100
 #define KEYS_MAX 32
 #define RATE_MAX 1e6
+#define STATUS_BYTES_MIN ((size_t)16 << 10)
 
 // Appends the JSON pointer of a place, root first.
 static void place_pointer(const struct config_place *place, struct buffer *out) {
@@ -372,19 +373,35 @@ int config_read_word(struct config_reader *reader, const struct config_place *pl
     return -1;
 }
 
+static void read_status_bytes(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                              void *target) {
+    size_t size = 0;
+    bool none = json_is(value, JSON_NUMBER) && json_double(value, -1) == 0;
+    if (none || (config_size(json_string(value), &size) && size >= STATUS_BYTES_MIN))
+        *(size_t *)target = size;
+    else
+        config_wrong(reader, place, value, "a size of 16KiB or more, such as 1MiB, or 0");
+}
+
 void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       double *qps, double *burst) {
+                       double *qps, double *burst, size_t *status_bytes) {
     struct rates {
         double qps, burst;
-    } found = {.qps = *qps, .burst = -1};
+        size_t status_bytes;
+    } found = {.qps = *qps, .burst = -1, .status_bytes = status_bytes ? *status_bytes : 0};
     static const struct config_field fields[] = {
         {"qps", config_read_rate, offsetof(struct rates, qps), false, "Default 500. Requests per second; 0: no limit."},
         {"burst", config_read_rate, offsetof(struct rates, burst), false,
          "Default 1000, twice qps if only qps is given. Requests at once after a pause."},
+        {"statusBytes", read_status_bytes, offsetof(struct rates, status_bytes), false,
+         "Default 1MiB. Bytes per second that the statuses of one worker may take in the management cluster, where "
+         "etcd keeps each version for up to 10 minutes; 256 times as much at once; 0: no limit (docs/security.md)."},
     };
-    if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), &found))
+    if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]) - !status_bytes, &found))
         return;
     *qps = found.qps;
+    if (status_bytes)
+        *status_bytes = found.status_bytes;
     *burst = found.burst >= 0 ? found.burst : found.qps < 1 ? 1 : 2 * found.qps;
     if (found.burst >= 0 && found.qps > 0 && found.burst < 1)
         config_problem(reader, place,

@@ -87,9 +87,12 @@ config_read_fn config_read_rate;     // double, not negative
 int config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
                      const char *const *words, size_t count, const char *expected);
 
-// {qps, burst}; without burst it follows from qps.
+// "64MiB"; false if it is not a size.
+bool config_size(const char *text, size_t *size);
+
+// {qps, burst}; without burst it follows from qps. And statusBytes, if `status_bytes` is not NULL.
 void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       double *qps, double *burst);
+                       double *qps, double *burst, size_t *status_bytes);
 
 // The sections, each with its own cross-checks.
 config_read_fn config_read_management;         // struct config_cluster

@@ -103,7 +103,9 @@ static bool do_status(struct engine *engine, struct entry *entry) {
                                                   .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
                                                   .patch_hash = hash,
                                                   .wanted = wanted,
-                                                  .source = source})) {
+                                                  .source = source,
+                                                  .attempt = entry->facts.attempt,
+                                                  .is_final = mirror ? mirror->facts.finished : last})) {
         entry->facts.status_due = true;
         queue_retry_soon(engine, &entry->facts.not_before_ns);
         return true;

@@ -11,6 +11,7 @@
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
 #include "core/engine/rival.h"
+#include "core/engine/status_budget.h"
 
 #include <string.h>
 
@@ -59,6 +60,9 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
     bool place = pending->type == PENDING_PLACE;
     if (!entry->facts.exists)
         return;
+    // Without an answer it has taken effect, for all that is known.
+    if (pending->is_budgeted && !answer_certainly_not_done(response->reason))
+        status_budget_stored(engine, entry, response->object ? response->object->size : entry->doc.text.len);
     if (pending->type == PENDING_STATUS)
         pause_status_answered(engine, entry->kind, response->reason);
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
@@ -97,6 +101,7 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
     if (place)
         return;
     status_written(engine, entry, pending, &before, version);
+    status_budget_copied(entry, pending->attempt, pending->is_final);
     entry->facts.status_refusals = 0;
     entry->denied_status_hash = 0;
 }

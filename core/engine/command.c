@@ -8,6 +8,7 @@
 #include "core/engine/pacing.h"
 #include "core/engine/report.h"
 #include "core/engine/shard.h"
+#include "core/engine/status_budget.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,8 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->wanted = spec->wanted;
     pending->source = spec->source;
     pending->marks = spec->marks;
+    pending->is_final = spec->is_final;
+    pending->is_budgeted = spec->type == PENDING_STATUS || (spec->type == PENDING_PLACE && spec->attempt > 1);
     pending->term = shard_term(engine, entry);
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
@@ -93,6 +96,8 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->withdraws = spec->withdraws;
     if (spec->record)
         pending->record = TAKE(*spec->record);
+    if (pending->is_budgeted)
+        status_budget_sent(engine, entry);
     command->id = id;
     update->n_commands++;
     engine->in_flight++;

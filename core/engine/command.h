@@ -35,8 +35,9 @@ struct pending {
     bool stops, withdraws;
     uint16_t piece; // see command_spec
     uint32_t source;
-    uint32_t term; // of its shard when it was sent
-    bool marks;    // UPDATE: it restores marks
+    uint32_t term;              // of its shard when it was sent
+    bool marks;                 // UPDATE: it restores marks
+    bool is_final, is_budgeted; // STATUS; see status_budget.h
 };
 
 struct command_spec {
@@ -56,6 +57,7 @@ struct command_spec {
     uint16_t piece; // UPDATE: enum piece
     bool stops;     // UPDATE: it suspends the mirror
     bool marks;     // UPDATE: it restores marks
+    bool is_final;  // STATUS: it is the final one of the attempt
     bool withdraws; // DELETE: since it did not start
 };
 // 0 when out of memory.

@@ -134,6 +134,9 @@ struct decide_facts {
     bool settle_time_is_over;  // no longer waits for unsettled workers
     int64_t also_run_until_ns; // no first attempt before that: a controller runs workloads of the kind here, too
     int64_t status_at_ns;      // no status before that: the kind's status subresource fails
+    int64_t changes_at_ns;     // neither a status nor a further attempt before that, see status_budget.h
+    int64_t bytes_at_ns;       // no status before that: those of its worker take too much space
+    bool status_passes;        // it does not wait for changes_at_ns
     int64_t lost_timeout_ns;
     bool wait_when_lost;    // it is not placed again for the loss of its worker
     uint32_t shard;         // of the workload,
@@ -206,6 +209,8 @@ enum waiting {
     WAITING_UNGUARDED,
     WAITING_RESUME,
     WAITING_ALSO_RUN,
+    WAITING_CHANGES,
+    WAITING_BYTES,
     WAITINGS
 };
 

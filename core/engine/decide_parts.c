@@ -91,6 +91,8 @@ struct action decide_if_writable(const struct decide_facts *f, struct action wri
 }
 
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
+    if (attempt > 1 && f->changes_at_ns > f->now_ns)
+        return action_wait_until(f->changes_at_ns, WAITING_CHANGES, 0);
     return decide_if_writable(
         f, (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why});
 }
@@ -112,6 +114,10 @@ struct action decide_status(const struct decide_facts *f, const char *why) {
         return action_none(why);
     if (f->status_at_ns > f->now_ns)
         return action_wait_until(f->status_at_ns, WAITING_STATUS, 0);
+    if (f->bytes_at_ns > f->now_ns)
+        return action_wait_until(f->bytes_at_ns, WAITING_BYTES, w->cluster);
+    if (f->changes_at_ns > f->now_ns && !f->status_passes)
+        return action_wait_until(f->changes_at_ns, WAITING_CHANGES, 0);
     return decide_if_writable(f, (struct action){.type = ACTION_STATUS, .why = why});
 }
 

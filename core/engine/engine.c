@@ -31,6 +31,7 @@
 #include "core/engine/shard.h"
 #include "core/engine/slots.h"
 #include "core/engine/space_retry.h"
+#include "core/engine/status_budget.h"
 #include "core/engine/unknown.h"
 #include "core/engine/worker.h"
 
@@ -72,6 +73,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->mass_percent = options->mass_deletion_percent;
     engine->orphan_grace_ns = options->orphan_grace_ns;
     engine->max_orphans = options->max_orphans;
+    engine->status_bytes = options->status_bytes;
     engine->settle_until_ns = now.mono_ns + ENGINE_SETTLE_NS;
     engine->now = now;
     engine->placing = true;
@@ -351,6 +353,7 @@ size_t engine_pending(const struct engine *engine) {
 
 const struct stats *engine_stats(struct engine *engine) {
     pacing_count(engine);
+    status_budget_count(engine);
     unknown_stats(engine);
     return &engine->stats;
 }

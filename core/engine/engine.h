@@ -33,6 +33,7 @@ struct engine_options {
     int64_t adopt_until_ns;        // objects with the marks and no seal, in first lists before that, are adopted
     bool log_decisions;            // logs each decision, LOG_DEBUG
     unsigned window_max;           // most requests in flight to each cluster; 0: as window.h finds it
+    size_t status_bytes;           // see status_budget.h; 0: no limit
     double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
     int64_t (*ticks)(void);        // a clock for what adapters take, for metrics; NULL: it is not measured
     uint32_t shards;               // into which the workloads are divided, see shard.h; 0: all are this host's

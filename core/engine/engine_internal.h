@@ -34,6 +34,11 @@ struct unknown_worker;
 struct unsealed_log;
 struct watch_state;
 
+struct status_bytes { // that a worker's mirrors cause to be written, see status_budget.h
+    int64_t full_ns, closed_until_ns;
+    bool reported;
+};
+
 struct worker_slot { // one cluster's number
     enum worker_policy policy;
     uint64_t join;          // when it joined, in the order of joining
@@ -46,6 +51,7 @@ struct worker_slot { // one cluster's number
     // Since when several attempts in a row to reach it failed, until one succeeds; 0: they do not. Watches may be open.
     int64_t refused_since_ns;
     uint32_t weight, order;
+    struct status_bytes statuses;
     struct fence fence;
 };
 
@@ -104,6 +110,7 @@ struct engine {
     struct fence_options fencing;
     uint32_t fence_epoch; // how often it was enabled while the engine runs
     int64_t mass_max, mass_percent, orphan_grace_ns;
+    size_t status_bytes;          // of a worker, a second; 0: no limit
     size_t max_orphans;           // of a cluster; 0: no limit
     bool room_grew;               // max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters

@@ -13,6 +13,7 @@
 #include "core/engine/report.h"
 #include "core/engine/rival_state.h"
 #include "core/engine/shard_of.h"
+#include "core/engine/status_budget.h"
 #include "core/engine/unknown.h"
 
 struct namespaces_subject facts_space(const struct engine *engine, const struct entry *entry) {
@@ -27,7 +28,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
     const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     uint32_t shard = engine->fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
-    return (struct decide_facts){
+    struct decide_facts facts = {
         .workload = &entry->facts,
         .mirrors = entry->mirrors,
         .workers = engine->workers[entry->kind],
@@ -47,6 +48,8 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .pending = entry->pending,
         .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
+    status_budget_facts(engine, entry, &facts);
+    return facts;
 }
 
 struct mirror *facts_placed_mirror(const struct entry *entry) {

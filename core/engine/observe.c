@@ -149,6 +149,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->unsure = false;
     entry->carry_hash = 0;
     entry->last_note = 0;
+    entry->budget = (struct status_budget){0};
     entry->ready_ns = 0;
     entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
     rival_forget(engine, entry);

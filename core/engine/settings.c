@@ -57,6 +57,7 @@ void engine_configure(struct engine *engine, const struct engine_settings *setti
     engine->room_grew |= settings->max_orphans == 0 || settings->max_orphans > engine->max_orphans;
     engine->max_orphans = settings->max_orphans;
     engine->limit.max = settings->max_workloads;
+    engine->status_bytes = settings->status_bytes;
     set_rates(engine, settings->qps, settings->burst);
     if (settings->namespaces) {
         free(engine->namespaces);

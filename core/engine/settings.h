@@ -14,7 +14,7 @@ struct engine_settings {
     bool create_namespaces, kueue_carried, mirror_finalizer, log_decisions;
     int64_t worker_lost_timeout_ns, mirror_retention_ns;
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns;
-    size_t max_orphans, max_workloads;
+    size_t max_orphans, max_workloads, status_bytes;
     double qps, burst;                         // of clusters without their own
     const struct placement_options *placement; // copied; NULL: as it is
     char *namespaces;                          // see namespaces.h; taken; NULL: as they are

@@ -27,6 +27,14 @@ struct doc {
     char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
 };
 
+#define STATUS_TIERS 3
+struct status_budget {             // see status_budget.h
+    int64_t full_ns[STATUS_TIERS]; // of the buckets of writes
+    uint32_t first_attempt;        // whose first status was written,
+    uint32_t final_attempt;        // and the final one; 0: none
+    bool reported;                 // that its statuses are delayed
+};
+
 struct kueue_ticket; // kueue_ticket.h; free()
 struct rival;        // rival_state.h; free()
 
@@ -83,8 +91,10 @@ struct entry {
     struct fair_node room; // in placement_queue
     struct doc doc;        // the workload; empty: no delegated one
     struct story story;
+    struct status_budget budget;
     struct last_change change;
     uint64_t carry_hash, noop_patch_hash;
+    uint64_t waiting_reported;   // reasons reported, a bit each
     uint64_t deleted_uid;        // hash of the uid of the last workload whose deletion was seen, 0: none
     uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none
     int64_t denied_until_ns;     // not sent again before that
@@ -109,7 +119,6 @@ struct entry {
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
     uint32_t status_seen;                          // hash of the status that was judged last, see rival.c
     uint32_t conflict_hash;                        // hash of a status whose write conflicted
-    uint32_t waiting_reported;                     // reasons reported, a bit each
     uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
     uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none

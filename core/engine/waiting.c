@@ -11,9 +11,9 @@
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
 #define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
 
-static uint32_t bit_of(uint8_t waiting) {
-    _Static_assert(WAITINGS <= 32, "struct entry has a bit for each");
-    return UINT32_C(1) << waiting;
+static uint64_t bit_of(uint8_t waiting) {
+    _Static_assert(WAITINGS <= 64, "struct entry has a bit for each");
+    return UINT64_C(1) << waiting;
 }
 
 static void count(struct engine *engine, const struct entry *entry, bool more) {
@@ -64,6 +64,8 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
     count(engine, entry, true);
     // The cause of a retry or delay was reported when it began; others have Events of their own.
     if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
+        return;
+    if (entry->waiting == WAITING_BYTES) // of its worker, which is reported
         return;
     if (entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED)
         return;

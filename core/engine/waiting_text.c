@@ -49,6 +49,11 @@ static const struct {
     [WAITING_ALSO_RUN] = {"also-run", "a controller in the management cluster runs workloads of its kind too, although "
                                       "they are delegated (Events AlsoRunHere): stop that controller for them, or set "
                                       "hybrid: allow for the kind"},
+    [WAITING_CHANGES] = {"status-changes", "its status changes more than once a second; the newest is copied within "
+                                           "30 s, the final one at once"},
+    [WAITING_BYTES] = {"status-bytes", "the statuses of its worker take more space in the management cluster than "
+                                       "rateLimit.statusBytes allows; the newest is copied later, the final one at "
+                                       "once"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 

@@ -157,6 +157,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .namespaces = config->namespaces,
                                      .qps = config->qps,
                                      .burst = config->burst,
+                                     .status_bytes = config->status_bytes,
                                      .ticks = clock_ticks,
                                      .shards = elections_shards(host->elections),
                                      .seed = random_system()};

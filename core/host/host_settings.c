@@ -90,7 +90,8 @@ void host_configure(struct host *host, const struct config *config) {
                                               .max_workloads = config->max_workloads,
                                               .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
                                               .qps = config->qps,
-                                              .burst = config->burst};
+                                              .burst = config->burst,
+                                              .status_bytes = config->status_bytes};
     host->settings.namespaces = namespaces;
     host->next_wire_settings = wire_settings_of(config);
     host->features = rights_features_of(config);

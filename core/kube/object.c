@@ -86,6 +86,7 @@ static struct error *make(struct json *value, char *text, size_t len, const char
         free(object);
         return error_no_memory();
     }
+    object->size = object->len;
     object->value = TAKE(taken);
     *out = object;
     return NULL;
@@ -124,7 +125,7 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return parse(text, len, api_version, kind, NULL, out);
 }
 
-struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
+static struct error *parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
     AUTO_TEXT pruned = limits->only ? prune_text(text, len, limits->only, &len) : NULL; // malformed: parsing tells why
@@ -146,6 +147,14 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
     error_free(error);
     AUTO_TEXT why = text_format("it has more than %zu JSON values, which is maxObjectNodes", bounds.max_nodes);
     return object_stub(stripped, len, api_version, kind, limits, why, out);
+}
+
+struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct object_limits *limits, struct object **out) {
+    struct error *error = parse_bounded(text, len, api_version, kind, limits, out);
+    if (!error)
+        (*out)->size = len;
+    return error;
 }
 
 // In blocks of a fixed size, which compilers make vector instructions of.

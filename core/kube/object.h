@@ -16,6 +16,7 @@ struct object {
     struct json *value; // an object with metadata.name
     char *text;         // `value` as compact JSON, NUL-terminated
     size_t len;
+    size_t size; // of the text that came, with what was stripped
     // Not NULL: a stub of an object over maxObjectSize or maxObjectNodes, and this is the reason ("it has 9000000
     // bytes, and maxObjectSize is 2097152"). `value` has apiVersion, kind, and of metadata name, namespace, uid,
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix

@@ -77,7 +77,10 @@ static const char *state_of(const struct stats_cluster *cluster, const struct wa
     if (closed)
         return closed;
     if (count->eligible > 0) {
-        *reason = count->problem; // of another kind
+        *reason = count->problem           ? count->problem // of another kind
+                  : cluster->statuses_wait ? "its statuses take more space in the management cluster than "
+                                             "rateLimit.statusBytes allows, and are copied later"
+                                           : NULL;
         return "Ready";
     }
     if (count->paused > 0) {

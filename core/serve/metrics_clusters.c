@@ -262,7 +262,13 @@ static void print_refused(const struct host_snapshot *s, struct buffer *out) {
         metrics_sample(out, name, LABELS({"cluster", s->names[c]}), *s->stats.clusters[c].refused != '\0');
 }
 
-static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
+static void print_held_back(const struct host_snapshot *s, struct buffer *out) {
+    print_of_clusters(s, out, 1, "wharf_worker_status_bytes_total", "counter",
+                      "Bytes of workloads written to the management cluster for the statuses of a worker's mirrors.",
+                      offsetof(struct stats_cluster, status_bytes));
+    print_of_clusters(s, out, 1, "wharf_worker_statuses_delayed", "gauge",
+                      "1 while statuses of a worker's mirrors are delayed by rateLimit.statusBytes, else 0.",
+                      offsetof(struct stats_cluster, statuses_wait));
     print_of_clusters(s, out, 1, "wharf_orphans_held", "gauge",
                       "Mirrors without a workload that are held: not deleted before orphanGrace is over.",
                       offsetof(struct stats_cluster, orphans_held));
@@ -291,7 +297,7 @@ void metrics_print_clusters(const struct host_snapshot *s, struct buffer *out) {
     print_missing_fields(s, out);
     print_refused(s, out);
     print_doubts(s, out);
-    print_orphans(s, out);
+    print_held_back(s, out);
     print_readings(s, out);
     print_pod_events(s, out);
 }

@@ -94,7 +94,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_int_equal(config->max_status_size, 256 << 10);
     assert_true(config->mass_deletion_max == 20 && config->mass_deletion_percent == 30);
     assert_true(config->orphan_grace_ns == 60 * CLOCK_MINUTE);
-    assert_true(config->qps == 500 && config->burst == 1000);
+    assert_true(config->qps == 500 && config->burst == 1000 && config->status_bytes == 1048576);
     assert_int_equal(config->log_format, LOG_TEXT);
     assert_int_equal(config->log_level, LOG_INFO);
     config_free(config);
@@ -125,7 +125,7 @@ static void every_key_is_read(void **state) {
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
              "credentialPlugins: {allow: [aws, ./bin/kubelogin, /opt/x]}\n"
-             "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
+             "rateLimit: {qps: 2.5, burst: 7, statusBytes: 64KiB}\nlog: {format: json, level: debug}\n",
         &problems);
     assert_int_equal(problems.count, 0);
     assert_string_equal(config->controller_name, "acme.example/host");
@@ -168,7 +168,7 @@ static void every_key_is_read(void **state) {
     assert_true(text_has_prefix(config->credential_plugins.setting, "credentialPlugins.allow in /"));
     assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
     assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
-    assert_true(config->qps == 2.5 && config->burst == 7);
+    assert_true(config->qps == 2.5 && config->burst == 7 && config->status_bytes == 65536);
     assert_int_equal(config->log_format, LOG_JSON);
     assert_int_equal(config->log_level, LOG_DEBUG);
     config_free(config);
@@ -364,6 +364,9 @@ static const struct {
      {"seal.adoptUnsealed", "found no file and no secret"}},
     {GOOD "orphanGrace: soon\n", 6, {"orphanGrace", "\"soon\"", "duration"}},
     {GOOD "rateLimit: {qps: -1}\n", 6, {"rateLimit.qps", "found -1"}},
+    {GOOD "rateLimit: {statusBytes: 15KiB}\n", 6, {"rateLimit.statusBytes", "\"15KiB\"", "16KiB"}},
+    {GOOD "rateLimit: {statusBytes: 1}\n", 6, {"rateLimit.statusBytes", "found 1", "1MiB"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, rateLimit: {statusBytes: 1}}\n", 5, {"qps, burst"}},
     {GOOD "rateLimit: {qps: fast}\n", 6, {"rateLimit.qps", "\"fast\"", "number"}},
     {GOOD "rateLimit: {qps: 5, burst: 0}\n", 6, {"rateLimit", "burst", "at least 1"}},
     {GOOD "log: {level: trace}\n", 6, {"log.level", "\"trace\"", "debug"}},

@@ -158,12 +158,12 @@ static void progress(struct stage *stage) {
     stage_patch(stage, 1, "a", "status", patch);
 }
 
-static void a_status_that_makes_progress_waits_for_nothing(void **state) {
+static void a_status_that_makes_progress_is_not_repeated(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
     every_20_ms(&stage, 5 * CLOCK_SECOND, progress);
-    assert_true(stage.sent[0][VERB_STATUS_PATCH] > 200);
+    assert_in_range(stage.sent[0][VERB_STATUS_PATCH], 20, 30); // see status_budget_test.c
     assert_int_equal(stage_told(&stage, "Rewritten"), 0);
     stage_end(&stage);
 }
@@ -246,7 +246,7 @@ int main(void) {
         cmocka_unit_test(a_user_who_scales_often_waits_for_nothing),
         cmocka_unit_test(a_second_writer_of_the_status_is_reported_and_not_fought),
         cmocka_unit_test(a_status_that_somebody_changes_before_the_answer_is_put_right),
-        cmocka_unit_test(a_status_that_makes_progress_waits_for_nothing),
+        cmocka_unit_test(a_status_that_makes_progress_is_not_repeated),
         cmocka_unit_test(another_host_of_the_same_origin_is_reported),
         cmocka_unit_test(another_writer_of_the_same_status_is_no_host_of_this_origin),
         cmocka_unit_test(a_server_that_contradicts_itself_is_not_asked_often),

@@ -147,6 +147,8 @@ static void take_update(struct stage *stage) {
         stage->notes = text_format("%s%s: %s\n", before ? before : "", stage->update.events[i].reason,
                                    stage->update.events[i].text);
     }
+    for (size_t i = 0; i < stage->update.n_log; i++)
+        stage->warnings += stage->update.log[i].level == LOG_WARN;
     update_clear(&stage->update);
 }
 
