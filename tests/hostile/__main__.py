@@ -30,11 +30,18 @@ ENDED = {"heavy-end"}  # whose Jobs must end in the management cluster, too
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
             "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
             "heavy-end": r"StatusTooLarge",
+            "heavy-statuses": r'wharf_worker_statuses_delayed{cluster="x\d"} 1',
             "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)",
             "crowd": r"Kueue Workloads exceed its memory budget",
             "capacity-churn": r"wharf_worker_nodes.cluster=\"x\d\". 15000",
             **dict.fromkeys(("nodes-by-watch", "nodes-by-pages", "pods-by-watch"),
                             r"free capacity is unknown.*memory\.perCluster")}
+# What the management cluster may have to store, see core/engine/status_budget.c.
+SPINNING = ("status-spin", "suspend-flip")
+WRITES, WRITES_SLACK = 20, 10    # of a Job at once, and then one a second; its creation, its placement, its end
+RATE_BYTES = 16 << 10            # a second, of a worker
+SETTINGS = f"rateLimit: {{statusBytes: {RATE_BYTES >> 10}KiB}}\n"
+IN_FLIGHT = 32 * 110000          # a heavy status in each place of the window
 
 
 def percentile(values, share):
@@ -58,6 +65,24 @@ def serve_jobs(play):
     stage.until(lambda: not waiting(), "all Jobs that no hostile worker took are complete", 120)
     taken = set().union(*(server.taken for server in play.hostile))
     return [play.done[name] - at for name, at in made.items() if name not in taken]
+
+
+def excess(play, server, name):
+    """What a hostile worker has caused to be written beyond its budget."""
+    taken = [job["metadata"]["name"] for job in server.created]
+    if name in SPINNING:
+        last, job = scenarios.LAST, taken[0]
+        stage.until(lambda: last.items() <= play.jobs[job].get("status", {}).items(), f"{job} has its last status", 120)
+        most = WRITES + WRITES_SLACK + time.monotonic() - play.began
+        if play.versions[job] > most:
+            return [f"{name}: {job} was written {play.versions[job]} times, at most {most:.0f} are expected"]
+    elif name == "heavy-statuses":
+        stage.until(lambda: server.is_over, "the worker is done", 120)
+        most = RATE_BYTES * (256 + time.monotonic() - play.began) + IN_FLIGHT
+        found = sum(play.bytes[job] for job in taken)
+        if found > most:
+            return [f"{name}: {found} bytes were written, at most {most:.0f} are expected"]
+    return []
 
 
 @functools.cache
@@ -84,7 +109,8 @@ def is_reported(play, name):
 
 def run_pair(build, names):
     """Problems with one pair, the p99, and how long SIGTERM took."""
-    play = stage.Stage(build, [scenarios.ALL.get(name) for name in names])
+    play = stage.Stage(build, [scenarios.ALL.get(name) for name in names],
+                       SETTINGS if "heavy-statuses" in names else "")
     problems, p99, term = [], 0.0, 0.0
     try:
         play.start()
@@ -97,6 +123,8 @@ def run_pair(build, names):
             if name in ENDED:
                 stage.until(lambda server=server: server.taken - {None} and server.taken - {None} <= set(play.done),
                             f"the Jobs of {name} end", 30)
+        for server, name in zip(play.hostile, names):
+            problems += excess(play, server, name)
         if play.fetch("/healthz")[0] != 200:
             problems.append("/healthz is not 200")
     except (AssertionError, OSError) as error:

@@ -32,6 +32,7 @@ class Request:
         self.lists = bool(collection and not self.watches)
         self.creates = bool(jobs and method == "POST")
         self.deletes = bool(jobs and method == "DELETE")
+        self.patches = bool(jobs and method == "PATCH")
         # The host only requests mirrors of one origin.
         self.origin = self.query.get("labelSelector", "").partition("=")[2]
 
@@ -115,7 +116,8 @@ class Server:
 
     def __init__(self, scenario=None):
         self.scenario, self.stopping = scenario, False
-        self.uid, self.created, self.hits = str(uuid.uuid4()), [], 0
+        self.uid, self.created, self.hits, self.patches = str(uuid.uuid4()), [], 0, 0
+        self.is_over = False
         self.taken = set()   # Jobs whose creation was not rejected
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]

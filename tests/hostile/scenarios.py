@@ -9,6 +9,9 @@ import api
 
 LIST_HEAD = '{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"100"},"items":['
 NUMBERS = itertools.count(1)
+SPINS = 2000
+HEAVY, HEAVY_SPINS = 4, 60  # mirrors with heavy statuses, and how often each of them changes for each new one
+LAST = {"active": 42}  # the status in which a mirror settles that was changed so often
 
 
 def _mirror(origin, number, **more):
@@ -440,10 +443,76 @@ def crowd(connection, request):
     return True
 
 
+def _spin(connection, request, change):
+    """A mirror that `change(number)` changes 400 times a second, SPINS times, and then settles in LAST."""
+    server = connection.server
+    if request.patches and server.created:
+        server.patches += 1
+        mirror = server.created[0]
+        _merge(mirror, json.loads(request.body))
+        mirror["metadata"]["resourceVersion"] = str(next(NUMBERS) + 100000)
+        connection.answer(mirror)
+        return True
+    if request.watches:
+        def speak(mirror):
+            yield api.event("ADDED", mirror)
+            for number in range(SPINS):
+                mirror.update(change(mirror, number))
+                yield api.event("MODIFIED", mirror)
+                time.sleep(1 / 400)
+            mirror.update(_changed(mirror, **LAST))
+            yield api.event("MODIFIED", mirror)
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
+
+
+def _merge(into, patch):
+    """A JSON merge patch."""
+    for key, value in patch.items():
+        if value is None:
+            into.pop(key, None)
+        elif isinstance(value, dict):
+            _merge(into.setdefault(key, {}), value)
+        elif key not in ("uid", "resourceVersion"):
+            into[key] = value
+
+
+def heavy_statuses(connection, request):
+    """Statuses of 100 KB of several mirrors, all of which change 20 times a second."""
+    if request.watches:
+        def speak(mirror):
+            yield api.event("ADDED", mirror)
+            for number in range(HEAVY_SPINS):
+                for each in list(connection.server.created):
+                    note = {"type": "Note", "status": "True", "message": f"{number:0100000}"}
+                    each.update(_changed(each, active=1, conditions=[note]))
+                    yield api.event("MODIFIED", each)
+                time.sleep(1 / 20)
+            connection.server.is_over = True
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, HEAVY)
+
+
+def status_spin(connection, request):
+    """Statuses of one mirror as fast as the host can copy them."""
+    return _spin(connection, request, lambda mirror, number: _changed(mirror, active=1 + number % 7))
+
+
+def suspend_flip(connection, request):
+    """A mirror that is suspended and resumed as fast as the host can follow."""
+    def flip(mirror, number):
+        suspended = number % 2 == 0
+        changed = _changed(mirror, conditions=[{"type": "Suspended", "status": str(suspended)}])
+        changed["metadata"]["generation"] += 1
+        return {**changed, "spec": {**mirror["spec"], "suspend": suspended}}
+    return _spin(connection, request, flip)
+
+
 for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
     each.settings = ", capacity: true"
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
     large_status, heavy_end, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing,
-    nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd)}
+    nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd, status_spin,
+    suspend_flip, heavy_statuses)}

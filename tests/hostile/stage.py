@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host with three workers: two hostile ones and w1, a healthy one."""
+import collections
 import http.client
 import json
 import os
@@ -50,6 +51,9 @@ class Stage:
                 file.write(server.kubeconfig(f"x{number}"))
         self.port, self.peak, self.child, self.placed, self.done = free_port(), 0, None, set(), {}
         self.largest = 0  # Job, as a watch shows it
+        # Each Job as it is in the management cluster, its versions so far, and their bytes.
+        self.jobs, self.versions, self.bytes = {}, collections.Counter(), collections.Counter()
+        self.began = time.monotonic()
         self._configure(settings)
 
     def _configure(self, settings):
@@ -94,6 +98,9 @@ class Stage:
             found = json.loads(line)["object"]
             status = found.get("status", {})
             name, marks = found["metadata"]["name"], found["metadata"].get("annotations", {})
+            self.versions[name] += 1
+            self.bytes[name] += len(line)
+            self.jobs[name] = found
             if "wharf.dev/cluster" in marks:
                 self.placed.add(name)
             done = any(c["type"] == "Complete" and c["status"] == "True" for c in status.get("conditions") or [])
