@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 10. What a worker can cause to be written to the management cluster is bounded, whatever its mirrors say: of
+// What a worker can cause to be written to the management cluster is bounded, whatever its mirrors say: of
 // each workload in number, and of each worker in bytes, which its etcd keeps until they are compacted. Nothing is lost:
 // the newest status is written once there is a token. The first status of an attempt and the final one do not wait.
 #ifndef WHARF_ENGINE_STATUS_BUDGET_H

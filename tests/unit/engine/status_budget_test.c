@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker's mirrors cause to be written to the management cluster is bounded: for each workload in number, for
 // each worker in bytes.
+#include "core/engine/status_budget.h"
+
 #include "tests/unit/engine/stage.h"
 
 static void start_one(struct stage *stage) {
@@ -83,6 +85,30 @@ static void a_final_status_waits_for_nothing(void **state) {
     stage_end(&stage);
 }
 
+static bool passes(const struct engine *engine, const struct entry *entry, struct mirror *mirror) {
+    struct worker_facts workers[2] = {[1] = {.connected = true}};
+    struct decide_facts facts = {.workload = &entry->facts, .mirrors = &mirror->facts, .workers = workers};
+    status_budget_facts(engine, entry, &facts);
+    return facts.status_passes;
+}
+
+// A worker may say again and again that it is over, of a kind whose workload does not end then.
+static void a_status_is_final_only_once(void **state) {
+    (void)state;
+    struct engine engine = {.now = {.mono_ns = CLOCK_MINUTE}};
+    struct mirror mirror = {.facts = {.cluster = 1, .attempt = 1, .present = true, .of_workload = true}};
+    struct entry entry = {.facts = {.cluster = 1, .attempt = 1, .exists = true, .status_due = true}};
+    assert_true(passes(&engine, &entry, &mirror));
+    status_budget_copied(&entry, 1, false);
+    assert_false(passes(&engine, &entry, &mirror));
+    mirror.facts.finished = true;
+    assert_true(passes(&engine, &entry, &mirror));
+    status_budget_copied(&entry, 1, true);
+    assert_false(passes(&engine, &entry, &mirror));
+    entry.facts.attempt = mirror.facts.attempt = 2;
+    assert_true(passes(&engine, &entry, &mirror));
+}
+
 static void after_a_rest_statuses_are_copied_at_once_again(void **state) {
     (void)state;
     struct stage stage;
@@ -130,6 +156,23 @@ static void a_mirror_that_is_suspended_and_resumed_all_the_time_causes_few_write
     stage_end(&stage);
 }
 
+// The mirror is gone again and again, between statuses.
+static void a_further_attempt_counts_and_waits(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    often(&stage, 2 * CLOCK_MINUTE, change_status);
+    for (unsigned before = writes(&stage); writes(&stage) == before;)
+        often(&stage, OFTEN_NS, change_status);
+    stage_delete(&stage, 1, "a");
+    stage_run(&stage, 20 * CLOCK_MS);
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    stage_run(&stage, 6 * CLOCK_SECOND);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    assert_non_null(stage_job(&stage, stage_where(&stage, "a"), "a"));
+    stage_end(&stage);
+}
+
 #define BYTES ((size_t)16 << 10) // a second, and 4 MiB at once
 #define LIARS 10
 
@@ -141,10 +184,10 @@ static void count_bytes(struct stage *stage, size_t cluster, const struct world_
         *(size_t *)stage->ctx += len;
 }
 
-static void set_heavy(struct stage *stage, const char *name, int count) {
+static void set_heavy(struct stage *stage, const char *name, int count, int size) {
     AUTO_TEXT patch = text_format("{'status':{'active':%d,'startTime':'2026-03-01T12:00:01Z','conditions':[{'type':"
-                                  "'Note','status':'True','message':'%020000d'}]}}",
-                                  count, count);
+                                  "'Note','status':'True','message':'%0*d'}]}}",
+                                  count, size, count);
     assert_int_equal(stage_patch(stage, 1, name, "status", patch), 200);
 }
 
@@ -156,7 +199,7 @@ static void lie(struct stage *stage) {
     char name[16];
     for (int i = 0; i < LIARS; i++) {
         name_liar(name, i);
-        set_heavy(stage, name, (int)(stage->now.mono_ns / OFTEN_NS));
+        set_heavy(stage, name, (int)(stage->now.mono_ns / OFTEN_NS), 20000);
     }
     stage_run(stage, 3 * OFTEN_NS);
 }
@@ -225,6 +268,28 @@ static void its_other_workloads_and_other_workers_go_on(void **state) {
     stage_end(&stage);
 }
 
+// Each of many workloads has a first status.
+static void first_statuses_are_bounded_as_well(void **state) {
+    (void)state;
+    struct stage stage;
+    size_t bytes, copied = 0;
+    char name[16];
+    start_liars(&stage, &bytes);
+    size_t before = bytes;
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "new-%d", i);
+        submit_to(&stage, name, 1);
+        set_heavy(&stage, name, 7, 200000);
+        stage_run(&stage, 20 * CLOCK_MS);
+        copied += active(&stage, 0, name) == 7;
+    }
+    assert_in_range(copied, 15, 30);
+    assert_in_range(bytes - before, 200 * BYTES, 340 * BYTES);
+    stage_run(&stage, 20 * CLOCK_MINUTE);
+    assert_int_equal(active(&stage, 0, name), 7);
+    stage_end(&stage);
+}
+
 static void it_is_reported_once_and_the_newest_statuses_are_copied_later(void **state) {
     (void)state;
     struct stage stage;
@@ -250,11 +315,14 @@ int main(void) {
         cmocka_unit_test(statuses_that_change_all_the_time_are_copied_ever_more_slowly),
         cmocka_unit_test(the_newest_status_is_copied_once_it_may_be),
         cmocka_unit_test(a_final_status_waits_for_nothing),
+        cmocka_unit_test(a_status_is_final_only_once),
         cmocka_unit_test(after_a_rest_statuses_are_copied_at_once_again),
         cmocka_unit_test(an_honest_worker_waits_for_nothing),
         cmocka_unit_test(a_mirror_that_is_suspended_and_resumed_all_the_time_causes_few_writes),
+        cmocka_unit_test(a_further_attempt_counts_and_waits),
         cmocka_unit_test(a_worker_fills_no_more_of_the_management_cluster_than_it_may),
         cmocka_unit_test(its_other_workloads_and_other_workers_go_on),
+        cmocka_unit_test(first_statuses_are_bounded_as_well),
         cmocka_unit_test(it_is_reported_once_and_the_newest_statuses_are_copied_later),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
