@@ -37,17 +37,20 @@ enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD =
 enum refusal {
     REFUSAL_NONE,
     REFUSAL_MANAGEMENT, // it is the management cluster
-    REFUSAL_DUPLICATE,  // it is the same cluster as an earlier worker of the configuration
-    REFUSAL_OTHER       // a different cluster than at first
+    REFUSAL_DUPLICATE,  // it has the uid of another worker, which goes before
+    REFUSAL_OTHER       // a different cluster than at first, or than the one that joined
 };
 
 struct identity { // of one cluster, see identity.c
     bool read;    // since the last connection was lost
     bool known;   // was read once, or found to be unreadable
     bool unknown_reported;
+    bool pinned;         // `first` is that of its Secret
+    uint64_t identified; // its place in the order of those that were identified and not refused; 0: none yet
     enum refusal refusal;
     size_t duplicate_of;
     char first[STORE_UID_MAX], uid[STORE_UID_MAX]; // the first and the last uid read; "": none
+    char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
 };
 
 // The orphans of one worker, see orphans.c.

@@ -61,6 +61,9 @@ const struct stats *engine_stats(struct engine *engine); // valid until the next
 bool engine_has_worker(const struct engine *engine, size_t cluster);
 bool engine_may_leave(const struct engine *engine, size_t cluster);
 
+// The uid by which a worker is known: "" if it is refused, or has not been read.
+const char *engine_identity(const struct engine *engine, size_t cluster);
+
 // True when every reachable watch is complete and no entry is queued.
 bool engine_in_sync(const struct engine *engine);
 

@@ -115,6 +115,7 @@ struct engine {
     bool room_grew;               // max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
+    uint64_t identified;          // of these, ever
     struct limit limit;
     char *namespaces; // whose workloads are placed; NULL: all
     struct random random;

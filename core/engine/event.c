@@ -35,6 +35,8 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[1] = &event->worker.namespaces;
         out[2] = &event->worker.labels;
         out[3] = &event->worker.max_kinds;
+        out[4] = &event->worker.uid;
+        out[5] = &event->worker.recorded;
         break;
     case EVENT_REMARK:
         out[0] = &event->remark.namespace_;

@@ -103,6 +103,8 @@ struct engine_event {
             const char *namespaces;    // see namespaces.h; NULL: all
             const char *labels;        // "key=value,key=value"; or NULL
             const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"; or NULL
+            const char *uid;           // that its cluster must have, as recorded when it joined; or NULL
+            const char *recorded;      // that its cluster had when this host or a former one used it; or NULL
             size_t max_active;         // of all kinds; 0: any number
             uint32_t weight, order;    // 0: 1, and after all others
         } worker;                      // WORKER

@@ -5,6 +5,7 @@
 #include "core/engine/identity.h"
 
 #include "core/engine/cluster_state.h"
+#include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence_state.h"
 #include "core/engine/report.h"
@@ -12,21 +13,49 @@
 #include <stdio.h>
 #include <string.h>
 
+// What speaks for a worker that a uid is its own, the stronger the later. Any worker can report the uid of another one.
+enum claim {
+    CLAIM_NONE,
+    CLAIM_REPORTED, // and nothing else
+    CLAIM_JOINED,   // its Secret has it too
+    CLAIM_RECORDED  // this host or a former one has used it with this uid: it need not even answer
+};
+
+static enum claim claim_of(const struct identity *identity, const char *uid) {
+    bool silent = *identity->uid == '\0', reports = strcmp(identity->uid, uid) == 0;
+    bool expected = *identity->first == '\0' || strcmp(identity->first, uid) == 0;
+    if (!expected || (!silent && !reports))
+        return CLAIM_NONE;
+    if (strcmp(identity->recorded, uid) == 0)
+        return CLAIM_RECORDED;
+    return silent ? CLAIM_NONE : identity->pinned ? CLAIM_JOINED : CLAIM_REPORTED;
+}
+
+// Of two workers with the same claim, the one that was identified first.
+static bool goes_before(const struct engine *engine, size_t a, size_t b, const char *uid) {
+    const struct identity *all = engine->identities;
+    enum claim claim_a = claim_of(&all[a], uid), claim_b = claim_of(&all[b], uid);
+    if (claim_a != claim_b)
+        return claim_a > claim_b;
+    if (all[a].identified == all[b].identified)
+        return engine->slots[a].join < engine->slots[b].join;
+    return all[a].identified && (!all[b].identified || all[a].identified < all[b].identified);
+}
+
 static enum refusal refusal_of(const struct engine *engine, size_t cluster, size_t *duplicate_of) {
     const struct identity *all = engine->identities, *identity = &all[cluster];
     if (*identity->uid == '\0')
         return REFUSAL_NONE;
     if (strcmp(identity->uid, identity->first) != 0)
         return REFUSAL_OTHER;
-    for (size_t c = 0; c < engine->n_clusters; c++) {
-        if (cluster_is_vacant(engine, c) || engine->slots[c].join >= engine->slots[cluster].join)
-            continue;
-        *duplicate_of = c;
-        bool counts = c == ENGINE_MANAGEMENT || all[c].refusal == REFUSAL_NONE;
-        if (counts && strcmp(all[c].uid, identity->uid) == 0)
-            return c == ENGINE_MANAGEMENT ? REFUSAL_MANAGEMENT : REFUSAL_DUPLICATE;
-    }
-    return REFUSAL_NONE;
+    if (cluster != ENGINE_MANAGEMENT && strcmp(identity->uid, all[ENGINE_MANAGEMENT].uid) == 0)
+        return REFUSAL_MANAGEMENT;
+    size_t owner = cluster;
+    for (size_t c = ENGINE_MANAGEMENT + 1; cluster != ENGINE_MANAGEMENT && c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && c != owner && goes_before(engine, c, owner, identity->uid))
+            owner = c;
+    *duplicate_of = owner;
+    return owner == cluster ? REFUSAL_NONE : REFUSAL_DUPLICATE;
 }
 
 // One sentence for the log, /readyz and Events.
@@ -42,10 +71,17 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
         snprintf(out, size, "it is the management cluster (uid %s of namespace kube-system)", identity->uid);
         break;
     case REFUSAL_DUPLICATE:
-        snprintf(out, size, "it is the same cluster as %.63s (uid %s of namespace kube-system)",
+        snprintf(out, size, "it is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
                  engine->names[duplicate_of], identity->uid);
         break;
     case REFUSAL_OTHER:
+        if (identity->pinned && !identity->identified) {
+            snprintf(out, size,
+                     "it is not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
+                     "annotation " IDENTITY_ANNOTATION " of its Secret",
+                     identity->uid, identity->first);
+            break;
+        }
         snprintf(out, size,
                  "it is a different cluster now: found uid %s of namespace kube-system, expected %s as at first; "
                  "restart the host if the change is intended",
@@ -63,40 +99,42 @@ static void lose(struct engine *engine, size_t cluster) {
     }
 }
 
-// The cluster that joined next after the `last` one; SIZE_MAX: none.
-static size_t joined_after(const struct engine *engine, size_t last) {
-    size_t next = SIZE_MAX;
-    for (size_t c = 0; c < engine->n_clusters; c++)
-        if (!cluster_is_vacant(engine, c) && engine->slots[c].join > engine->slots[last].join &&
-            (next == SIZE_MAX || engine->slots[c].join < engine->slots[next].join))
-            next = c;
-    return next;
+static void report_change(struct engine *engine, size_t cluster) {
+    if (engine->identities[cluster].refusal == REFUSAL_NONE)
+        report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the cluster is no longer refused");
+    else
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the cluster is refused: %s. Nothing is placed, changed or deleted %s",
+                   engine->stats.clusters[cluster].refused,
+                   cluster == ENGINE_MANAGEMENT ? "in any cluster meanwhile" : "there");
 }
 
-// Evaluates all clusters, in the order of joining, since earlier ones count; `changed` is updated in any case.
+static void evaluate(struct engine *engine, size_t cluster, bool changed) {
+    struct identity *identity = &engine->identities[cluster];
+    size_t duplicate_of = 0;
+    enum refusal refusal = refusal_of(engine, cluster, &duplicate_of);
+    bool same =
+        refusal == identity->refusal && (refusal != REFUSAL_DUPLICATE || duplicate_of == identity->duplicate_of);
+    identity->refusal = refusal;
+    identity->duplicate_of = duplicate_of;
+    describe(engine, cluster, duplicate_of);
+    if (!same && refusal == REFUSAL_OTHER)
+        lose(engine, cluster);
+    if (!same || changed)
+        cluster_changed(engine, cluster);
+    if (!same)
+        report_change(engine, cluster);
+}
+
+// Each cluster counts for the others; `changed` is updated in any case.
 static void evaluate_all(struct engine *engine, size_t changed) {
-    for (size_t c = ENGINE_MANAGEMENT; c != SIZE_MAX; c = joined_after(engine, c)) {
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            evaluate(engine, c, c == changed);
+    for (size_t c = 0; c < engine->n_clusters; c++) { // they have not counted as identified for each other
         struct identity *identity = &engine->identities[c];
-        size_t duplicate_of = 0;
-        enum refusal refusal = refusal_of(engine, c, &duplicate_of);
-        bool same =
-            refusal == identity->refusal && (refusal != REFUSAL_DUPLICATE || duplicate_of == identity->duplicate_of);
-        identity->refusal = refusal;
-        identity->duplicate_of = duplicate_of;
-        describe(engine, c, duplicate_of);
-        if (!same && refusal == REFUSAL_OTHER)
-            lose(engine, c);
-        if (!same || c == changed)
-            cluster_changed(engine, c);
-        if (same)
-            continue;
-        if (refusal == REFUSAL_NONE)
-            report_log(engine, LOG_INFO, c, LOG_NO_KIND, "the cluster is no longer refused");
-        else
-            report_log(engine, LOG_WARN, c, LOG_NO_KIND,
-                       "the cluster is refused: %s. Nothing is placed, changed or deleted %s",
-                       engine->stats.clusters[c].refused,
-                       c == ENGINE_MANAGEMENT ? "in any cluster meanwhile" : "there");
+        if (!identity->identified && *engine_identity(engine, c))
+            identity->identified = ++engine->identified;
     }
 }
 
@@ -130,6 +168,25 @@ void identity_forget(struct engine *engine, size_t cluster) {
     engine->identities[cluster].read = false;
     fence_forget(engine, cluster);
     cluster_changed(engine, cluster);
+}
+
+const char *engine_identity(const struct engine *engine, size_t cluster) {
+    if (cluster_is_vacant(engine, cluster) || engine->identities[cluster].refusal != REFUSAL_NONE)
+        return "";
+    return engine->identities[cluster].uid;
+}
+
+// The uid of a Secret counts until the worker is identified: what is used is not given up for an annotation.
+void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded) {
+    struct identity *identity = &engine->identities[cluster];
+    const struct identity former = *identity;
+    if (!identity->identified && (*identity->first == '\0' || identity->pinned)) {
+        identity->pinned = uid;
+        text_copy(identity->first, sizeof identity->first, uid ? uid : identity->uid);
+    }
+    text_copy(identity->recorded, sizeof identity->recorded, recorded ? recorded : "");
+    if (strcmp(former.first, identity->first) != 0 || strcmp(former.recorded, identity->recorded) != 0)
+        evaluate_all(engine, SIZE_MAX);
 }
 
 void identity_left(struct engine *engine) {

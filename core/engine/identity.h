@@ -5,11 +5,15 @@
 
 #include <stddef.h>
 
+#define IDENTITY_ANNOTATION "wharf.dev/cluster-uid" // on a worker's Secret: of the cluster that joined
+
 struct engine;
 
 void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem);
 // The connection was lost: the next one may reach a different cluster.
 void identity_forget(struct engine *engine, size_t cluster);
 void identity_left(struct engine *engine); // a worker has left
+// See engine_event.worker; NULL: not known.
+void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded);
 
 #endif

@@ -139,6 +139,7 @@ void worker_take(struct engine *engine, const struct engine_event *event) {
             log_policy(engine, cluster, policy);
     }
     placement_worker_take(engine, cluster, event);
+    identity_expect(engine, cluster, event->worker.uid, event->worker.recorded);
     cluster_changed(engine, cluster);
 }
 

@@ -35,12 +35,14 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
     return 1;
 }
 
-// A line for a cluster that is refused because of its identity; returns how many.
+// A line for a cluster that is refused because of its identity; returns how many. No uid: a worker that knew another
+// one's could report it as its own.
 static size_t explain_refusal(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
-    const char *refused = snapshot->stats.clusters[cluster].refused;
-    if (*refused)
-        buffer_printf(out, "%s: refused, %s\n", snapshot->names[cluster], refused);
-    return *refused != '\0';
+    bool refused = *snapshot->stats.clusters[cluster].refused != '\0';
+    if (refused)
+        buffer_printf(out, "%s: refused, it is not the cluster that it should be: see `wharf status workers`\n",
+                      snapshot->names[cluster]);
+    return refused;
 }
 
 // Lines for the watches of one cluster that are not in sync; returns how many. A kind that a cluster does not serve

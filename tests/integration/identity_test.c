@@ -15,7 +15,7 @@ static void must(struct scene *scene, struct error *error) {
     assert_null(error);
 }
 
-// One worker, and a second name in the configuration with a copy of another cluster's kubeconfig.
+// One worker, and a second name that is added to the configuration, with a copy of another cluster's kubeconfig.
 static struct scene *run_with(const char *name, const char *like) {
     struct scene *scene = stage_open(1, false, SETTINGS);
     AUTO_TEXT from = text_format("%s/%s.kubeconfig", scene->directory, like);
@@ -24,15 +24,15 @@ static struct scene *run_with(const char *name, const char *like) {
     AUTO_BUFFER(text, 65536);
     must(scene, text_read_file(from, 65536, &text));
     must(scene, scene_write(scene, file, text.data));
-    must(scene, scene_configure(scene, worker, SETTINGS));
     must(scene, wharf_start(scene));
-    UNTIL(scene, 10, wharf_is_ready(scene));
+    UNTIL(scene, 10, wharf_is_ready(scene) && stage_takes_work(scene, "w1"));
+    must(scene, scene_configure(scene, worker, SETTINGS));
     return scene;
 }
 
-static bool readyz_says(struct scene *scene, const char *text) {
+static bool says(struct scene *scene, const char *path, const char *text) {
     AUTO_BUFFER(body, 65536);
-    int status = http_ask(scene->serve_port, "GET", "/readyz", &body);
+    int status = http_ask(scene->serve_port, "GET", path, &body);
     return status == 200 && body.data && strstr(body.data, text);
 }
 
@@ -48,7 +48,9 @@ static void check_refused(const char *worker, const char *like, const char *text
         assert_int_equal(stage_worker_of(scene, name), 1);
     }
     UNTIL(scene, 5, wharf_logged(scene, text) == 1);
-    assert_true(readyz_says(scene, text));
+    assert_true(says(scene, "/api/v1/workers", text));
+    assert_true(says(scene, "/readyz", ": refused, it is not the cluster that it should be"));
+    assert_false(says(scene, "/readyz", "uid"));
     stage_close(scene);
 }
 

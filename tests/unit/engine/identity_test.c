@@ -80,19 +80,124 @@ static void nothing_is_placed_before_it_is_known_who_they_are(void **state) {
 
 static void the_later_one_of_two_names_for_one_cluster_is_refused(void **state) {
     (void)state;
-    for (int turn = 0; turn < 2; turn++) {
+    for (size_t first = 1; first <= 2; first++) {
         struct play play;
-        open_play(&play, "k0", turn ? "k1" : NULL, turn ? NULL : "k1");
-        play_identity(&play, turn ? 2 : 1, "k1");
+        size_t later = 3 - first;
+        open_play(&play, "k0", first == 1 ? "k1" : NULL, first == 2 ? "k1" : NULL);
+        play_identity(&play, later, "k1");
         submit(&play, 4);
-        assert_string_equal(places(&play), "1");
-        assert_string_equal(refused(&play, 1), "");
-        assert_non_null(strstr(refused(&play, 2), "the same cluster as w1"));
-        assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
-        play_identity(&play, 2, "k1"); // again: reported once
-        assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
+        assert_string_equal(places(&play), first == 1 ? "1" : "2");
+        assert_string_equal(refused(&play, first), "");
+        assert_non_null(
+            strstr(refused(&play, later), first == 1 ? "the same cluster as w1" : "the same cluster as w2"));
+        assert_int_equal(play_times(&play.log, ": the cluster is refused"), 1);
+        play_identity(&play, later, "k1"); // again: reported once
+        assert_int_equal(play_times(&play.log, ": the cluster is refused"), 1);
         play_end(&play);
     }
+}
+
+// What is known of a worker's cluster before it answers.
+static void expect(struct play *play, size_t cluster, const char *uid, const char *recorded) {
+    play_tell(
+        play,
+        (struct engine_event){
+            .type = EVENT_WORKER,
+            .cluster = cluster,
+            .worker = {.name = cluster == 1 ? "w1" : "w2", .policy = WORKER_ACTIVE, .uid = uid, .recorded = recorded}});
+}
+
+// After a restart of the host: the worker that claims the uid of w2 answers first, and w2 later.
+static void a_recorded_uid_is_not_lost_to_a_worker_that_claims_it_first(void **state) {
+    (void)state;
+    static const struct {
+        const char *uid, *recorded; // of w2
+        const char *claimed;        // uid of w1's Secret
+    } cases[] = {{"k2", NULL, NULL}, {NULL, "k2", NULL}, {"k2", "k2", NULL}, {NULL, "k2", "k2"}, {"k2", "k2", "k2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct play play;
+        open_play(&play, "k0", NULL, NULL);
+        expect(&play, 1, cases[i].claimed, NULL);
+        expect(&play, 2, cases[i].uid, cases[i].recorded);
+        play_identity(&play, 1, "k2");
+        bool known = cases[i].recorded; // by the host itself: w2 need not answer
+        assert_int_equal(*refused(&play, 1) != '\0', known);
+        play_identity(&play, 2, "k2");
+        submit(&play, 4);
+        assert_string_equal(places(&play), "2");
+        assert_string_equal(refused(&play, 2), "");
+        assert_non_null(strstr(refused(&play, 1), "the same cluster as w2"));
+        play_end(&play);
+    }
+}
+
+static void a_uid_in_use_is_not_lost_to_a_secret_that_names_it(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", NULL, "k2");
+    expect(&play, 2, NULL, "k2"); // the host has recorded it
+    expect(&play, 1, "k2", NULL);
+    play_identity(&play, 1, "k2");
+    submit(&play, 2);
+    assert_string_equal(places(&play), "2");
+    assert_string_equal(refused(&play, 2), "");
+    play_end(&play);
+}
+
+static void a_worker_that_is_not_the_cluster_that_joined_is_refused(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", NULL, "k2");
+    expect(&play, 1, "k1", NULL);
+    play_identity(&play, 1, "k2"); // also the uid of another worker
+    submit(&play, 2);
+    assert_string_equal(places(&play), "2");
+    assert_non_null(strstr(refused(&play, 1), "found uid k2 of namespace kube-system, expected k1"));
+    assert_non_null(strstr(refused(&play, 1), "wharf.dev/cluster-uid"));
+    play_identity(&play, 1, "k1");
+    assert_string_equal(refused(&play, 1), "");
+    expect(&play, 1, "other", NULL); // of a worker in use: it is compared after a restart
+    assert_string_equal(refused(&play, 1), "");
+    play_end(&play);
+}
+
+static void a_wrong_uid_in_a_secret_is_corrected(void **state) {
+    (void)state;
+    static const char *const corrected[] = {"k1", NULL};
+    for (size_t i = 0; i < 2; i++) {
+        struct play play;
+        open_play(&play, "k0", NULL, "k2");
+        expect(&play, 1, "wrong", NULL);
+        play_identity(&play, 1, "k1");
+        assert_true(*refused(&play, 1));
+        expect(&play, 1, corrected[i], NULL);
+        assert_string_equal(refused(&play, 1), "");
+        play_end(&play);
+    }
+}
+
+// The operator has exchanged the kubeconfigs, and restarted the host.
+static void workers_that_were_exchanged_are_both_used(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", NULL, NULL);
+    expect(&play, 1, NULL, "k2");
+    expect(&play, 2, NULL, "k1");
+    play_identity(&play, 1, "k1");
+    play_identity(&play, 2, "k2");
+    submit(&play, 4);
+    assert_string_equal(places(&play), "12");
+    play_end(&play);
+}
+
+static void what_a_worker_is_known_by_is_that_of_one_that_is_not_refused(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k1");
+    assert_string_equal(engine_identity(play.engine, 1), "k1");
+    assert_string_equal(engine_identity(play.engine, 2), "");
+    assert_string_equal(engine_identity(play.engine, 9), "");
+    play_end(&play);
 }
 
 static void the_management_cluster_is_refused_as_a_worker(void **state) {
@@ -257,6 +362,12 @@ int main(void) {
         cmocka_unit_test(workers_that_are_who_they_should_be_are_used),
         cmocka_unit_test(nothing_is_placed_before_it_is_known_who_they_are),
         cmocka_unit_test(the_later_one_of_two_names_for_one_cluster_is_refused),
+        cmocka_unit_test(a_recorded_uid_is_not_lost_to_a_worker_that_claims_it_first),
+        cmocka_unit_test(a_uid_in_use_is_not_lost_to_a_secret_that_names_it),
+        cmocka_unit_test(a_worker_that_is_not_the_cluster_that_joined_is_refused),
+        cmocka_unit_test(a_wrong_uid_in_a_secret_is_corrected),
+        cmocka_unit_test(workers_that_were_exchanged_are_both_used),
+        cmocka_unit_test(what_a_worker_is_known_by_is_that_of_one_that_is_not_refused),
         cmocka_unit_test(the_management_cluster_is_refused_as_a_worker),
         cmocka_unit_test(who_cannot_be_known_is_used_and_told_once),
         cmocka_unit_test(one_mirror_under_two_names_is_left_alone),

@@ -98,6 +98,9 @@ static void the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal(void
     buffer_free(&out);
 }
 
+// No uid: whoever asks need not have a token.
+#define NOT_ITSELF "it is not the cluster that it should be: see `wharf status workers`\n"
+
 static void before_it_runs_it_is_told_what_it_waits_for(void **state) {
     (void)state;
     struct fake fake;
@@ -117,13 +120,13 @@ static void a_refused_worker_is_told_before_the_first_sync_too(void **state) {
     (void)state;
     struct fake fake;
     fake_init(&fake);
-    text_copy(fake.clusters[1].refused, sizeof fake.clusters[1].refused, "it is somebody else");
+    text_copy(fake.clusters[1].refused, sizeof fake.clusters[1].refused, "it claims uid k1");
     fake.snapshot.in_sync = false;
     bool been_in_sync = false;
     struct buffer out;
     buffer_init(&out, 4096);
     assert_false(health_ready(&fake.snapshot, &been_in_sync, &out));
-    assert_string_equal(out.data, "w1: refused, it is somebody else\n");
+    assert_string_equal(out.data, "w1: refused, " NOT_ITSELF);
     buffer_free(&out);
 }
 
@@ -173,7 +176,7 @@ static void a_silent_management_cluster_is_a_reason_though_its_watches_are_open(
 static void check_refused(size_t cluster, const char *text, bool ready) {
     struct fake fake;
     fake_init(&fake);
-    text_copy(fake.clusters[cluster].refused, sizeof fake.clusters[cluster].refused, "it is somebody else");
+    text_copy(fake.clusters[cluster].refused, sizeof fake.clusters[cluster].refused, "it claims uid k1");
     bool been_in_sync = true;
     struct buffer out;
     buffer_init(&out, 4096);
@@ -184,8 +187,8 @@ static void check_refused(size_t cluster, const char *text, bool ready) {
 
 static void a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason(void **state) {
     (void)state;
-    check_refused(0, "management: refused, it is somebody else\n", false);
-    check_refused(2, "ok\nw2: refused, it is somebody else\n", true);
+    check_refused(0, "management: refused, " NOT_ITSELF, false);
+    check_refused(2, "ok\nw2: refused, " NOT_ITSELF, true);
 }
 
 static void workloads_on_a_worker_that_is_not_configured_are_told(void **state) {
