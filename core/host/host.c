@@ -41,6 +41,10 @@ struct gate *host_gate(const struct host *host) {
     return gates_at(elections_gates(host->elections), 0);
 }
 
+struct worker_records *host_records(const struct host *host) {
+    return host->records;
+}
+
 static void poke(void *ctx) {
     struct host *host = ctx;
     inbox_poke(host->inbox);
@@ -54,6 +58,8 @@ static struct error *fill_host(struct host *host) {
         error = inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox);
     if (!error)
         error = queries_new(&host->queries);
+    if (!error)
+        error = worker_records_new(&host->records);
     if (!error)
         error = startup_new(host->config, poke, host, &host->startup);
     if (!error)
@@ -110,6 +116,7 @@ void host_free(struct host *host) {
     inbox_free(host->inbox);
     queries_free(host->queries);
     workers_free(host);
+    worker_records_free(host->records);
     host_snapshot_free(&host->snapshot);
     exec_policy_free(host->policy);
     exec_policy_free(host->next_policy);

@@ -39,6 +39,9 @@ void host_stop(struct host *host);
 // host_free.
 struct gate *host_gate(const struct host *host);
 
+struct worker_records;
+struct worker_records *host_records(const struct host *host);
+
 void host_free(struct host *host); // not while host_run runs
 
 // How long the engine's thread has had work without progress; 0: not stalled. From any thread; allocates nothing and

@@ -15,6 +15,7 @@
 #include "core/host/startup.h"
 #include "core/host/turn.h"
 #include "core/host/wire.h"
+#include "core/host/worker_records.h"
 #include "core/host/workers.h"
 
 #include <pthread.h>
@@ -43,6 +44,8 @@ struct host_cluster {
     double told_qps, told_burst;
     uint64_t told_namespaces; // hash
     uint64_t told_placement;  // hash
+    uint64_t told_identity;   // hash
+    uint64_t recorded;        // hash of what is recorded of it, see worker_records_set
     bool told_unsettled;
     struct wire *fenced;      // the connection that was told `renews`, see fences_tick
     uint64_t renews;          // shards
@@ -72,6 +75,7 @@ struct host {
     const char **names; // as dispatch_options.names
     size_t n_clusters;
     struct queries *queries; // of other threads
+    struct worker_records *records;
     struct wire *management; // also of clusters[0], for other threads
     struct wire *closing;    // a list
     pthread_mutex_t wanted_mutex;

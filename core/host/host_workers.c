@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/guest.h"
 #include "core/host/host_internal.h"
 #include "core/host/worker_placement.h"
 
@@ -189,6 +190,8 @@ static void post(struct host *host, const struct host_cluster *cluster, enum wor
                                                                   .namespaces = cluster->spec.namespaces,
                                                                   .labels = labels.failed ? NULL : labels.data,
                                                                   .max_kinds = cluster->spec.max_kinds,
+                                                                  .uid = cluster->spec.uid,
+                                                                  .recorded = cluster->spec.recorded,
                                                                   .max_active = cluster->spec.max_active,
                                                                   .weight = cluster->spec.weight,
                                                                   .order = cluster->spec.order}});
@@ -205,23 +208,42 @@ static void tell(struct host *host, struct host_cluster *cluster) {
     cluster->told_unsettled &= spec->unsettled || policy == WORKER_ACTIVE;
     uint64_t placement = worker_placement_hash(spec);
     uint64_t namespaces = text_hash(TEXT_HASH, spec->namespaces ? spec->namespaces : "");
-    if (known && cluster->told == policy && cluster->told_qps == spec->qps && cluster->told_burst == spec->burst &&
-        cluster->told_namespaces == namespaces && cluster->told_placement == placement)
+    uint64_t identity =
+        text_hash(text_hash(TEXT_HASH, spec->uid ? spec->uid : ""), spec->recorded ? spec->recorded : "");
+    if (known && cluster->told_identity == identity && cluster->told == policy && cluster->told_qps == spec->qps &&
+        cluster->told_burst == spec->burst && cluster->told_namespaces == namespaces &&
+        cluster->told_placement == placement)
         return;
     cluster->joined = true;
     cluster->told = policy;
     cluster->told_namespaces = namespaces;
     cluster->told_placement = placement;
+    cluster->told_identity = identity;
     cluster->told_qps = spec->qps;
     cluster->told_burst = spec->burst;
     post(host, cluster, policy);
     cluster->told_unsettled = spec->unsettled;
 }
 
+// What the engine has found out of its identity.
+static void record(struct host *host, struct host_cluster *cluster) {
+    const struct worker_spec *spec = &cluster->spec;
+    bool of_object = spec->source == SOURCE_SECRET || spec->source == SOURCE_CLUSTER_PROFILE;
+    const char *uid = cluster->state == CLUSTER_LEFT ? NULL : engine_identity(host->turn.engine, cluster->index);
+    const char *source = of_object ? spec->origin_text : NULL;
+    uint64_t found = text_hash(text_hash(TEXT_HASH, uid ? uid : "left"), source ? source : "");
+    if (cluster->recorded == found)
+        return;
+    cluster->recorded = found;
+    if (worker_records_set(host->records, cluster->name, uid, source))
+        host_call_guests(host);
+}
+
 static void leave(struct host *host, struct host_cluster *cluster) {
     cluster->state = CLUSTER_LEFT;
     if (cluster->joined)
         post(host, cluster, WORKER_LEFT);
+    record(host, cluster);
     wires_close(host, cluster);
 }
 
@@ -243,6 +265,7 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
         host->left_at_ns = clock_earlier(host->left_at_ns, now.mono_ns + LEFT_LOOK_NS);
     if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
         tell(host, cluster);
+        record(host, cluster);
         wires_open(host, cluster, now);
     } else if (cluster->state == CLUSTER_LEFT && is_over(host, cluster)) {
         clusters_vacate(host, cluster);

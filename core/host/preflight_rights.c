@@ -125,7 +125,6 @@ const char *visit_own_namespace(const struct visit *visit) {
 static void may_read_sources(struct visit *visit) {
     const struct config_workers_from *from = &visit->preflight->config->workers_from;
     const char *own = visit_own_namespace(visit);
-    const char *profiles = from->profile_namespace && *from->profile_namespace != '\0' ? from->profile_namespace : NULL;
     const struct access_review secrets[] = {
         {"", "secrets", NULL, "get", NULL, own},
         {"", "secrets", NULL, "list", NULL, own},
@@ -133,13 +132,13 @@ static void may_read_sources(struct visit *visit) {
         {"", "secrets", NULL, "patch", NULL, own},
     };
     const struct access_review settings[] = {
-        {"", "configmaps", NULL, "get", RIGHTS_WORKERS, own},
-        {"", "configmaps", NULL, "list", RIGHTS_WORKERS, own},
-        {"", "configmaps", NULL, "watch", RIGHTS_WORKERS, own},
+        {"", "configmaps", NULL, "get", RIGHTS_WORKERS, own},   {"", "configmaps", NULL, "list", RIGHTS_WORKERS, own},
+        {"", "configmaps", NULL, "watch", RIGHTS_WORKERS, own}, {"", "configmaps", NULL, "patch", RIGHTS_WORKERS, own},
+        {"", "configmaps", NULL, "create", NULL, own},
     };
     const struct access_review cluster_profiles[] = {
-        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "list", NULL, profiles},
-        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "watch", NULL, profiles},
+        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "list", NULL, from->profile_namespace},
+        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "watch", NULL, from->profile_namespace},
     };
     if (!check_all(visit, settings, sizeof(settings) / sizeof(settings[0])))
         return;

@@ -190,11 +190,14 @@ static void add_own(struct rights_table *table) {
         rights_add(table, &(struct right){.scope = RIGHT_SEAL, .group = "", .verbs = "create"}, "secrets");
     rights_add(table,
                &(struct right){.scope = RIGHT_OWN,
-                               .comment = "What operators set with wharf cordon and wharf drain.",
+                               .comment =
+                                   "What operators set with wharf cordon and wharf drain, and which cluster each "
+                                   "worker is. RBAC cannot limit create to a name.",
                                .group = "",
-                               .verbs = "get, list, watch",
+                               .verbs = "get, list, watch, patch",
                                .name = RIGHTS_WORKERS},
                "configmaps");
+    rights_add(table, &(struct right){.scope = RIGHT_OWN, .group = "", .verbs = "create"}, "configmaps");
 }
 
 // Leases of replicas, see election.h.

@@ -8,6 +8,7 @@
 #include "core/host/seal_source.h"
 #include "core/host/source_items.h"
 #include "core/host/token_renewal.h"
+#include "core/host/worker_records.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -207,9 +208,14 @@ static const struct worker_override *former_override(const struct source_objects
 static bool add_override(struct worker_override **list, size_t *count, const struct worker_override *entry) {
     struct worker_override copy = *entry;
     copy.name = strdup(entry->name);
-    struct worker_override *slot = copy.name ? array_next(list, *count, sizeof *slot) : NULL;
+    copy.uid = entry->uid ? strdup(entry->uid) : NULL;
+    copy.source = entry->source ? strdup(entry->source) : NULL;
+    bool copied = copy.name && (copy.uid || !entry->uid) && (copy.source || !entry->source);
+    struct worker_override *slot = copied ? array_next(list, *count, sizeof *slot) : NULL;
     if (!slot) {
         free(copy.name);
+        free(copy.uid);
+        free(copy.source);
         return false;
     }
     *slot = copy;
@@ -260,6 +266,23 @@ static void read_override(const struct source_objects *objects, const struct jso
     error_free(error);
 }
 
+// What the host itself has recorded, beside the `n_entries` of operators. Without memory, a record is missing.
+static void read_record(const struct json *annotation, size_t n_entries, struct worker_override **list, size_t *count) {
+    struct worker_override found = {.name = (char *)json_key(annotation) + strlen(WORKER_RECORD_PREFIX)};
+    if (!worker_record_read(json_key(annotation), json_string(annotation), &found))
+        return;
+    for (size_t i = 0; i < n_entries; i++)
+        if (strcmp((*list)[i].name, found.name) == 0) {
+            (void)worker_record_read(json_key(annotation), json_string(annotation), &(*list)[i]);
+            found.name = NULL;
+            break;
+        }
+    if (found.name)
+        (void)add_override(list, count, &found);
+    free(found.uid);
+    free(found.source);
+}
+
 static void seen_map(void *ctx, const char *key, const struct object *object) {
     struct objects_channel *c = ctx;
     struct worker_override *list = NULL;
@@ -275,6 +298,11 @@ static void seen_map(void *ctx, const char *key, const struct object *object) {
     const struct json *data = json_get(object->value, "data");
     for (const struct json *entry = json_first(data); entry; entry = json_next(entry))
         read_override(c->all, entry, &list, &count);
+    const struct json *annotations = json_path(object->value, "metadata", "annotations", NULL);
+    size_t n_entries = count;
+    for (const struct json *each = json_first(annotations); each; each = json_next(each))
+        read_record(each, n_entries, &list, &count);
+    worker_records_see(host_records(c->all->host), object->value);
     struct source_item *item = source_items_at(&c->items, key, what[CONFIG_MAP]);
     if (item)
         item->seen = true;
@@ -284,6 +312,7 @@ static void seen_map(void *ctx, const char *key, const struct object *object) {
 static void gone_map(void *ctx, const char *key) {
     struct objects_channel *c = ctx;
     source_items_remove(&c->items, key);
+    worker_records_see(host_records(c->all->host), NULL);
     use_overrides(c->all, NULL, 0);
 }
 
@@ -293,6 +322,8 @@ static void listed_map(void *ctx, bool restored) {
     bool there = false;
     for (size_t i = 0; i < c->items.count; i++)
         there |= c->items.list[i].seen;
+    if (!there)
+        worker_records_see(host_records(c->all->host), NULL);
     if (there || (restored && c->all->n_overrides > 0))
         return;
     if (!c->all->overrides_known || c->all->n_overrides > 0)
@@ -372,6 +403,16 @@ static void apply_wanted(struct source_objects *objects, struct wanted *wanted, 
     }
 }
 
+// Workers are used without the ConfigMap if it cannot be read. Returns when the next tick is needed.
+static int64_t await_overrides(struct source_objects *objects, struct moment now) {
+    if (objects->overrides_known || !objects->overrides_lost)
+        return CLOCK_NEVER;
+    if (!objects->overrides_absent && now.mono_ns < objects->begun_ns + UNKNOWN_NS)
+        return objects->begun_ns + UNKNOWN_NS;
+    use_overrides(objects, NULL, 0);
+    return now.mono_ns;
+}
+
 static int64_t tick(void *ctx, const struct connection *connection, struct moment now) {
     struct source_objects *objects = ctx;
     pthread_mutex_lock(&objects->mutex);
@@ -386,14 +427,16 @@ static int64_t tick(void *ctx, const struct connection *connection, struct momen
         struct objects_channel *c = &objects->channels[i];
         if (c->channel)
             next_ns = clock_earlier(next_ns, channel_tick(c->channel, now));
-        if (i != CONFIG_MAP && (!c->channel || !channel_is_listing(c->channel)))
+        // The record decides which object has a name.
+        if (i != CONFIG_MAP && objects->overrides_known && (!c->channel || !channel_is_listing(c->channel)))
             source_items_publish(&c->items, objects->sources);
     }
-    if (!objects->overrides_known && objects->overrides_lost) {
-        if (objects->overrides_absent || now.mono_ns >= objects->begun_ns + UNKNOWN_NS)
-            use_overrides(objects, NULL, 0);
-        else
-            next_ns = clock_earlier(next_ns, objects->begun_ns + UNKNOWN_NS);
+    next_ns = clock_earlier(next_ns, await_overrides(objects, now));
+    if (objects->wanted) {
+        const struct worker_records_place place = {.management = connection,
+                                                   .namespace_ = own_namespace(objects->wanted, connection),
+                                                   .gate = host_gate(objects->host)};
+        next_ns = clock_earlier(next_ns, worker_records_tick(host_records(objects->host), &place, now));
     }
     return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
 }
@@ -406,6 +449,7 @@ static void stop(void *ctx) {
     for (size_t i = 0; i < CHANNELS; i++)
         close_channel(&objects->channels[i]);
     renewals_stop(objects->renewals);
+    worker_records_stop(host_records(objects->host));
 }
 
 static void renewal_trouble(void *ctx, const char *key, const char *problem) {

@@ -23,7 +23,8 @@ struct sources {
     struct source_list lists[WORKER_SOURCES]; // all under the mutex
     struct worker_override *overrides;
     size_t n_overrides;
-    bool overridden; // the overrides are known
+    bool overridden;    // the overrides are known
+    struct map holders; // of the names of workers that come from objects: which one, by name
     enum removal removal;
     uint64_t told; // hash of the conflicts that were logged
 };
@@ -34,7 +35,7 @@ struct merge {
     size_t count;
     struct source_note *notes;
     size_t n_notes;
-    struct map names;
+    struct map names; // the spec of each
     uint64_t conflicts;
     bool log, failed;
 };
@@ -45,14 +46,54 @@ static void clear_list(struct source_list *list) {
     *list = (struct source_list){.specs = NULL};
 }
 
-static const struct worker_override *find_override(const struct sources *sources, const char *name) {
-    for (size_t i = 0; i < sources->n_overrides; i++)
-        if (strcmp(sources->overrides[i].name, name) == 0)
-            return &sources->overrides[i];
-    return NULL;
+struct holder {
+    char *name, *source;
+};
+
+static void forget_holders(struct sources *sources) {
+    size_t cursor = 0;
+    for (struct holder *holder; (holder = map_next(&sources->holders, &cursor));) {
+        map_remove(&sources->holders, holder->name);
+        free(holder->name);
+        free(holder->source);
+        free(holder);
+    }
 }
 
-static void override(const struct sources *sources, struct worker_spec *spec) {
+static bool is_of_object(const struct worker_spec *spec) {
+    return spec->source == SOURCE_SECRET || spec->source == SOURCE_CLUSTER_PROFILE;
+}
+
+// Once it is known what was recorded. Without memory, the record decides again.
+static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
+    forget_holders(sources);
+    for (size_t i = 0; sources->overridden && i < count; i++) {
+        struct holder *holder = is_of_object(&specs[i]) ? calloc(1, sizeof *holder) : NULL;
+        if (!holder)
+            continue;
+        *holder = (struct holder){.name = strdup(specs[i].name), .source = strdup(specs[i].origin_text)};
+        if (holder->name && holder->source && map_put(&sources->holders, holder->name, holder))
+            continue;
+        free(holder->name);
+        free(holder->source);
+        free(holder);
+    }
+}
+
+static int compare_overrides(const void *a, const void *b) {
+    const struct worker_override *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+static const struct worker_override *find_override(const struct sources *sources, const char *name) {
+    struct worker_override key = {.name = (char *)name};
+    return sources->n_overrides == 0
+               ? NULL
+               : bsearch(&key, sources->overrides, sources->n_overrides, sizeof *sources->overrides, compare_overrides);
+}
+
+// False: out of memory.
+static bool override(const struct sources *sources, struct worker_spec *spec) {
     const struct worker_override *found = find_override(sources, spec->name);
     spec->unsettled = !sources->overridden && !spec->cordoned;
     spec->cordoned |= spec->unsettled;
@@ -60,6 +101,39 @@ static void override(const struct sources *sources, struct worker_spec *spec) {
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
+    spec->recorded = found && found->uid ? strdup(found->uid) : NULL;
+    return spec->recorded || !found || !found->uid;
+}
+
+// How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
+// may create, the one in use has the name, then the one that was in use before the restart.
+static unsigned rank_of(const struct sources *sources, const struct worker_spec *spec) {
+    if (!is_of_object(spec))
+        return spec->source;
+    const struct holder *holder = map_get(&sources->holders, spec->name);
+    const struct worker_override *record = find_override(sources, spec->name);
+    if (holder && strcmp(holder->source, spec->origin_text) == 0)
+        return SOURCE_SECRET;
+    return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
+}
+
+static bool goes_before(const struct sources *sources, const struct worker_spec *a, const struct worker_spec *b) {
+    unsigned rank_a = rank_of(sources, a), rank_b = rank_of(sources, b);
+    if (rank_a != rank_b)
+        return rank_a < rank_b;
+    return strcmp(a->created ? a->created : "", b->created ? b->created : "") < 0; // RFC 3339, as the server sets it
+}
+
+// The worker of each name. False: out of memory.
+static bool choose(const struct sources *sources, struct map *chosen) {
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        for (size_t i = 0; i < sources->lists[s].count; i++) {
+            struct worker_spec *spec = &sources->lists[s].specs[i];
+            const struct worker_spec *former = map_get(chosen, spec->name);
+            if ((!former || goes_before(sources, spec, former)) && !map_put(chosen, spec->name, spec))
+                return false;
+        }
+    return true;
 }
 
 static void note_conflict(struct merge *merge, const struct worker_spec *spec, const char *winner) {
@@ -76,25 +150,25 @@ static void note_conflict(struct merge *merge, const struct worker_spec *spec, c
 }
 
 static void merge_spec(const struct sources *sources, const struct worker_spec *spec, struct merge *merge) {
-    const char *winner = map_get(&merge->names, spec->name);
-    if (winner) {
-        note_conflict(merge, spec, winner);
+    const struct worker_spec *winner = map_get(&merge->names, spec->name);
+    if (winner != spec) {
+        note_conflict(merge, spec, winner->origin_text);
         return;
     }
     struct worker_spec *slot = array_next(&merge->specs, merge->count, sizeof *slot);
-    merge->failed |= !slot || !map_put(&merge->names, spec->name, spec->origin_text);
     if (!slot || !worker_spec_copy(spec, slot)) {
         merge->failed = true;
         return;
     }
     merge->count++;
-    override(sources, slot);
+    merge->failed |= !override(sources, slot);
 }
 
 // False: out of memory.
 static bool merge_all(const struct sources *sources, bool log, struct merge *merge) {
     *merge = (struct merge){.conflicts = TEXT_HASH, .log = log};
     map_init(&merge->names, 1);
+    merge->failed = !choose(sources, &merge->names);
     for (size_t s = 0; s < WORKER_SOURCES; s++) {
         const struct source_list *list = &sources->lists[s];
         for (size_t i = 0; i < list->count && !merge->failed; i++)
@@ -118,6 +192,7 @@ static void publish(struct sources *sources) {
         return;
     }
     uint64_t conflicts = merge.conflicts;
+    remember_holders(sources, merge.specs, merge.count);
     sources->options.apply(sources->options.ctx, merge.specs, merge.count, sources->removal);
     sources->options.tell(sources->options.ctx, merge.notes, merge.n_notes);
     if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge)) {
@@ -133,6 +208,7 @@ struct error *sources_new(const struct sources_options *options, struct sources 
         return error_no_memory();
     sources->options = *options;
     sources->told = TEXT_HASH;
+    map_init(&sources->holders, random_system());
     pthread_mutex_init(&sources->mutex, NULL);
     *out = sources;
     return NULL;
@@ -144,6 +220,8 @@ void sources_free(struct sources *sources) {
     for (size_t s = 0; s < WORKER_SOURCES; s++)
         clear_list(&sources->lists[s]);
     worker_overrides_free(sources->overrides, sources->n_overrides);
+    forget_holders(sources);
+    map_free(&sources->holders);
     pthread_mutex_destroy(&sources->mutex);
     free(sources);
 }
@@ -162,6 +240,8 @@ void sources_override(struct sources *sources, struct worker_override *list, siz
     worker_overrides_free(sources->overrides, sources->n_overrides);
     sources->overrides = list;
     sources->n_overrides = count;
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_overrides);
     sources->overridden = true;
     publish(sources);
     pthread_mutex_unlock(&sources->mutex);

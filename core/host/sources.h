@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workers that there should be, merged from all sources: of two with the same name the one of the earlier source
-// wins (enum worker_source), and within a source the first. Each change of a source passes on the complete set. From
-// any thread.
+// The workers that there should be, merged from all sources: of two with the same name that of the configuration wins,
+// then that of the directory. Of Secrets and ClusterProfiles the one that has the name already keeps it, also after a
+// restart; else the oldest. Each change of a source passes on the complete set. From any thread.
 #ifndef WHARF_HOST_SOURCES_H
 #define WHARF_HOST_SOURCES_H
 

@@ -36,9 +36,10 @@ struct error *worker_profile_read(const struct json *profile, const struct confi
 struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
                                 struct token_life *life, bool *usable);
 
-// An entry of the ConfigMap wharf-workers.
+// An entry of the ConfigMap wharf-workers, and what the host has recorded there (worker_records.h).
 struct worker_override {
     char *name;
+    char *uid, *source; // NULL: nothing is recorded, or it comes from no object
     bool sets_cordoned, cordoned;
     bool sets_drain;
     enum drain drain;

@@ -8,8 +8,11 @@
 #include <string.h>
 
 void worker_overrides_free(struct worker_override *list, size_t count) {
-    for (size_t i = 0; list && i < count; i++)
+    for (size_t i = 0; list && i < count; i++) {
         free(list[i].name);
+        free(list[i].uid);
+        free(list[i].source);
+    }
     free(list);
 }
 

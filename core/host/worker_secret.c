@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker's Secret.
 #include "core/base/text.h"
+#include "core/engine/identity.h"
+#include "core/engine/store.h"
 #include "core/host/worker_objects.h"
 #include "core/host/worker_placement.h"
 #include "core/kube/object.h"
@@ -28,8 +30,24 @@ static struct error *read_name(const struct json *object, struct worker_spec *ou
                          field, name);
     if (strcmp(name, "management") == 0)
         return error_new(ERROR_INVALID, "%s: found \"management\", expected another name: this one is reserved", field);
+    const char *created = json_string(json_path(object, "metadata", "creationTimestamp", NULL));
     out->name = strdup(name);
-    return out->name ? NULL : error_no_memory();
+    out->created = created ? strdup(created) : NULL;
+    return out->name && (out->created || !created) ? NULL : error_no_memory();
+}
+
+// That of the cluster that `wharf join` has found, or of a person's own finding.
+static struct error *read_uid(const struct json *secret, struct worker_spec *out) {
+    const char *uid = object_annotation(secret, IDENTITY_ANNOTATION);
+    if (!uid)
+        return NULL;
+    if (*uid == '\0' || strlen(uid) >= STORE_UID_MAX)
+        return error_new(ERROR_INVALID,
+                         "annotation " IDENTITY_ANNOTATION ": found \"%.80s\", expected the uid of namespace "
+                         "kube-system in the worker",
+                         uid);
+    out->uid = strdup(uid);
+    return out->uid ? NULL : error_no_memory();
 }
 
 // NULL: the entry is absent.
@@ -118,6 +136,8 @@ static struct error *read_labels(const struct json *object, struct worker_spec *
 
 static struct error *read_secret(const struct json *secret, struct worker_spec *out) {
     struct error *error = read_name(secret, out);
+    if (!error)
+        error = read_uid(secret, out);
     if (!error)
         error = read_data(secret, "kubeconfig", &out->kubeconfig_text);
     if (!error && !out->kubeconfig_text)

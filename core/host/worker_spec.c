@@ -15,6 +15,9 @@ void worker_spec_clear(struct worker_spec *spec) {
     free(spec->context);
     free(spec->namespaces);
     free(spec->max_kinds);
+    free(spec->created);
+    free(spec->uid);
+    free(spec->recorded);
     for (size_t i = 0; i < spec->n_labels; i++) {
         free(spec->labels[i].key);
         free(spec->labels[i].value);
@@ -65,7 +68,8 @@ bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to) {
         copy_text(from->kubeconfig_path, &to->kubeconfig_path) &&
         copy_text(from->kubeconfig_text, &to->kubeconfig_text) && copy_text(from->context, &to->context) &&
         copy_text(from->namespaces, &to->namespaces) && copy_text(from->max_kinds, &to->max_kinds) &&
-        add_labels(to, from->labels, from->n_labels))
+        copy_text(from->created, &to->created) && copy_text(from->uid, &to->uid) &&
+        copy_text(from->recorded, &to->recorded) && add_labels(to, from->labels, from->n_labels))
         return true;
     worker_spec_clear(to);
     return false;

@@ -5,7 +5,7 @@
 
 #include "core/config/config.h"
 
-// In order of precedence.
+// In order of precedence, but for the last two, see sources.h.
 enum worker_source { SOURCE_CONFIG, SOURCE_DIRECTORY, SOURCE_SECRET, SOURCE_CLUSTER_PROFILE };
 #define WORKER_SOURCES 4
 
@@ -30,6 +30,9 @@ struct worker_spec { // strings are owned
     uint32_t weight;  // 0: 1
     uint32_t order;   // 0: after all others
     char *namespaces; // core/engine/namespaces.h; NULL: all
+    char *created;    // creationTimestamp of its object; NULL: it comes from none
+    char *uid;        // that its cluster had when it joined, as its Secret says; or NULL
+    char *recorded;   // that its cluster had when a host used it, see worker_records.h; or NULL
 };
 
 void worker_spec_clear(struct worker_spec *spec);

@@ -27,7 +27,7 @@ WHARF = os.path.join(BUILD, "wharf")
 ADAPTERS = os.path.join(BUILD, "bad_adapters")
 
 SECRETS = "/api/v1/namespaces/wharf-system/secrets"
-PROFILES = "/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles"
+PROFILES = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/fleet/clusterprofiles"
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
@@ -357,7 +357,7 @@ class Check(Case):
         self.write("workers.d/broken.yaml", "{ not yaml")
         self.write("workers.d/.hidden.yaml", "{ not yaml")
         self.write("workers.d/notes.txt", "{ not yaml")
-        sources = ("workersFrom:\n  directory: %s\n  clusterProfiles:\n    accessProviders:\n"
+        sources = ("workersFrom:\n  directory: %s\n  clusterProfiles:\n    namespace: fleet\n    accessProviders:\n"
                    "    - {name: cloud, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: /nowhere/plugin}}\n")
         self.write_config(more=sources % "workers.d")
         code, out, err = wharf("check", "--config", self.config)

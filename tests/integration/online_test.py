@@ -28,7 +28,8 @@ class Online(cli_test.Case):
             "get things example.com", "list things example.com", "watch things example.com",
             "patch things example.com", "patch things example.com status", "create events events.k8s.io",
             "patch events events.k8s.io", "get configmaps wharf-workers", "list configmaps wharf-workers",
-            "watch configmaps wharf-workers", "get namespaces kube-system"])
+            "watch configmaps wharf-workers", "patch configmaps wharf-workers", "create configmaps",
+            "get namespaces kube-system"])
         self.assertEqual(worker.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "create things example.com", "patch things example.com", "delete things example.com",
@@ -62,8 +63,8 @@ class Online(cli_test.Case):
                          "may not delete things.example.com", "no rule allows it", ": 3 problems")
 
     def test_rights_on_what_workers_come_from_are_asked_for(self):
-        sources = ("workersFrom: {secrets: true, clusterProfiles: {accessProviders: [{name: x, execConfig: {apiVersion: "
-                   "client.authentication.k8s.io/v1, command: \"true\"}}]}}\ncredentialPlugins: {allow: [\"true\"]}\n")
+        sources = ("workersFrom: {secrets: true, clusterProfiles: {namespace: fleet, accessProviders: [{name: x, "
+                   "execConfig: {apiVersion: client.authentication.k8s.io/v1, command: \"true\"}}]}}\ncredentialPlugins: {allow: [\"true\"]}\n")
         self.serve("mgmt", denied=["patch secrets", "list clusterprofiles multicluster.x-k8s.io",
                                    "watch configmaps wharf-workers"])
         self.serve("w1")
@@ -178,8 +179,8 @@ class Online(cli_test.Case):
         plugin = self.write("plugin", "#!/bin/sh\necho '%s'\n" % json.dumps({
             "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}))
         os.chmod(plugin, 0o755)
-        more = ("workersFrom: {directory: d, secrets: true, clusterProfiles: {accessProviders: [{name: x, execConfig: "
-                "{apiVersion: client.authentication.k8s.io/v1, command: %s}}]}}\ncredentialPlugins: {allow: [%s]}\n"
+        more = ("workersFrom: {directory: d, secrets: true, clusterProfiles: {namespace: fleet, accessProviders: "
+                "[{name: x, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: %s}}]}}\ncredentialPlugins: {allow: [%s]}\n"
                 % (plugin, plugin))
         self.write_config(more=more)
         code, _, err = self.check()

@@ -63,7 +63,8 @@ MANAGEMENT = expect(
     "everywhere get namespaces kube-system", "everywhere create tokenreviews.authentication.k8s.io",
     "everywhere create subjectaccessreviews.authorization.k8s.io", "everywhere list events",
     "in wharf-system get,list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
-    "in wharf-system create secrets", "in wharf-system get,list,watch configmaps wharf-workers",
+    "in wharf-system create secrets", "in wharf-system get,list,watch,patch configmaps wharf-workers",
+    "in wharf-system create configmaps",
     "in wharf-system list,create,patch,delete leases.coordination.k8s.io")
 LOGS = expect("everywhere get,list pods", "everywhere get pods/log", "everywhere create,get pods/exec")
 WORKER = LOGS | expect(
@@ -170,7 +171,7 @@ class Rights(unittest.TestCase):
 
     def test_cluster_profiles_are_read_only_as_a_source_of_workers(self):
         found = rights(rbac("management", "--config", self.config(
-            "serve: {address: 127.0.0.1:9440}\nworkersFrom: {secrets: true, clusterProfiles: {accessProviders: "
+            "serve: {address: 127.0.0.1:9440}\nworkersFrom: {secrets: true, clusterProfiles: {namespace: fleet, accessProviders: "
             "[{name: x, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]}}\n")))
         self.assertEqual(found - MANAGEMENT, expect(
             "everywhere get,list,watch clusterprofiles.multicluster.x-k8s.io"))

@@ -161,13 +161,18 @@ static char *data_of(const struct scene *scene, const char *worker) {
     return base64(text.data, text.len);
 }
 
-static void add_secret(struct scene *scene, const char *name, const char *worker) {
+// `annotations`: the members of an object.
+static void add_secret_with(struct scene *scene, const char *name, const char *worker, const char *annotations) {
     AUTO_TEXT data = data_of(scene, worker);
     AUTO_TEXT text = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"default\","
-                                 "\"name\":\"%s\",\"labels\":{\"wharf.dev/worker\":\"true\"}},"
+                                 "\"name\":\"%s\",\"labels\":{\"wharf.dev/worker\":\"true\"},\"annotations\":{%s}},"
                                  "\"data\":{\"kubeconfig\":\"%s\"}}",
-                                 name, data);
+                                 name, annotations, data);
     assert_int_equal(put(scene, "secrets", text), 201);
+}
+
+static void add_secret(struct scene *scene, const char *name, const char *worker) {
+    add_secret_with(scene, name, worker, "");
 }
 
 static void patch_secret(struct scene *scene, const char *name, const char *data) {
@@ -445,10 +450,10 @@ static void cluster_profiles_are_opened_with_the_plugin_of_the_configuration(voi
     serve_objects(scene);
     write_plugin(scene);
     AUTO_TEXT plugin = path_in(scene, "plugin");
-    AUTO_TEXT settings = text_format(
-        OURS "credentialPlugins: {allow: [%s]}\nworkersFrom: {clusterProfiles: "
-             "{accessProviders: [" PROVIDER("ours", "%s") ", " PROVIDER("others", "/nowhere/plugin") "]}}\n",
-        plugin, plugin);
+    AUTO_TEXT settings = text_format(OURS "credentialPlugins: {allow: [%s]}\nworkersFrom: {clusterProfiles: "
+                                          "{namespace: default, accessProviders: [" PROVIDER(
+                                              "ours", "%s") ", " PROVIDER("others", "/nowhere/plugin") "]}}\n",
+                                     plugin, plugin);
     write_config(scene, "", settings);
     start(scene);
     UNTIL(scene, 10, wharf_logged(scene, "kind of workers is not served") == 1);
@@ -494,6 +499,82 @@ static void the_config_map_cordons_and_drains(void **state) {
     stage_close(scene);
 }
 
+// What the host has recorded of a worker; NULL: nothing. free()
+static char *record_of(struct scene *scene, const char *worker) {
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    AUTO_TEXT key = text_format("known.wharf.dev/%s", worker);
+    front_lock(management->front);
+    const struct json *map = world_object(management->cluster, "", "configmaps", "default", "wharf-workers");
+    const char *value = json_string(json_path(map, "metadata", "annotations", key, NULL));
+    char *copy = value ? strdup(value) : NULL;
+    front_unlock(management->front);
+    return copy;
+}
+
+static bool is_recorded(struct scene *scene, const char *worker, const char *source) {
+    AUTO_TEXT record = record_of(scene, worker);
+    const char *space = record ? strchr(record, ' ') : NULL;
+    return source ? space && strcmp(space + 1, source) == 0 : record && !space;
+}
+
+static bool is_refused(struct scene *scene, const char *worker) {
+    AUTO_TEXT sample = text_format("wharf_cluster_refused{cluster=\"%s\"}", worker);
+    return wharf_metric(scene, sample) == 1;
+}
+
+// w1 is that of Secret w1, and what reports the uid of w2 is "aaa"; the configuration's w2 comes after it.
+static void check_established(struct scene *scene) {
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2") && is_refused(scene, "aaa"));
+    assert_true(wharf_logged(scene, "from=\"Secret default/a\" used=\"Secret default/w1\"") >= 1);
+    assert_false(is_refused(scene, "w1") || is_refused(scene, "w2"));
+    assert_true(is_recorded(scene, "w1", "Secret default/w1") && is_recorded(scene, "w2", NULL));
+}
+
+static void neither_a_name_nor_a_uid_is_lost_to_a_newcomer(void **state) {
+    (void)state;
+    struct scene *scene = begin(3, "2", OURS "workersFrom: {secrets: true, directory: workers.d}\n");
+    AUTO_TEXT directory = path_in(scene, "workers.d");
+    assert_int_equal(mkdir(directory, 0700), 0);
+    add_secret(scene, "w1", "w1");
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    UNTIL(scene, 10, is_recorded(scene, "w1", "Secret default/w1") && is_recorded(scene, "w2", NULL));
+    add_secret_with(scene, "a", "w3", "\"wharf.dev/worker-name\":\"w1\"");
+    AUTO_TEXT record = record_of(scene, "w2"); // it knows even the uid
+    AUTO_TEXT annotation = text_format("\"wharf.dev/cluster-uid\":\"%s\"", record);
+    add_secret_with(scene, "aaa", "w2", annotation);
+    check_established(scene);
+    for (int i = 0; i < 2; i++) { // before w2 answers, too: the newcomer is connected first
+        assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
+        if (i == 1)
+            write_config(scene, "", OURS "workersFrom: {secrets: true, directory: workers.d}\n");
+        if (i == 1)
+            copy_kubeconfig(scene, "w2", "workers.d", "w2.yaml");
+        start(scene);
+        check_established(scene);
+    }
+    // A worker that has left is not known any longer.
+    assert_int_equal(drop(scene, "secrets", "a"), 200);
+    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    UNTIL(scene, 10, !knows(scene, "w1") && !is_recorded(scene, "w1", "Secret default/w1"));
+    remove_in(scene, "workers.d", "w2.yaml");
+    UNTIL(scene, 10, stage_takes_work(scene, "aaa") && is_recorded(scene, "aaa", "Secret default/aaa"));
+    stage_close(scene);
+}
+
+static void a_secret_of_another_cluster_is_refused(void **state) {
+    (void)state;
+    struct scene *scene = begin(1, "", OURS "workersFrom: {secrets: true}\n");
+    add_secret_with(scene, "w1", "w1", "\"wharf.dev/cluster-uid\":\"another\"");
+    start(scene);
+    UNTIL(scene, 10, is_refused(scene, "w1"));
+    assert_int_equal(wharf_logged(scene, "expected another as in annotation wharf.dev/cluster-uid"), 1);
+    assert_int_equal(patch(scene, "secrets", "w1", "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster-uid\":null}}}"),
+                     200);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    stage_close(scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_of_kubeconfigs_is_followed),
@@ -505,6 +586,8 @@ int main(void) {
         cmocka_unit_test(sighup_reads_the_configuration_again),
         cmocka_unit_test(a_mounted_config_map_is_followed),
         cmocka_unit_test(the_config_map_cordons_and_drains),
+        cmocka_unit_test(neither_a_name_nor_a_uid_is_lost_to_a_newcomer),
+        cmocka_unit_test(a_secret_of_another_cluster_is_refused),
         cmocka_unit_test(cluster_profiles_are_opened_with_the_plugin_of_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

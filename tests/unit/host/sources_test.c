@@ -25,8 +25,9 @@ static void apply(void *ctx, struct worker_spec *specs, size_t count, enum remov
     struct stage *stage = ctx;
     buffer_reset(&stage->set);
     for (size_t i = 0; i < count; i++)
-        buffer_printf(&stage->set, "%s=%s%s%s;", specs[i].name, specs[i].origin_text,
-                      specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain]);
+        buffer_printf(&stage->set, "%s=%s%s%s%s%s%s;", specs[i].name, specs[i].origin_text,
+                      specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain], specs[i].recorded ? " (" : "",
+                      specs[i].recorded ? specs[i].recorded : "", specs[i].recorded ? ")" : "");
     stage->removal = removal;
     stage->calls++;
     worker_specs_free(specs, count);
@@ -90,6 +91,86 @@ static void the_first_source_of_a_name_wins_and_the_others_are_told(void **state
     set(&stage, SOURCE_CONFIG, "");
     set(&stage, SOURCE_DIRECTORY, "w2");
     assert_string_equal(stage.set.data, "w2=file0;w1=Secret0;w0=ClusterProfile0;w9=ClusterProfile1;");
+    end(&stage);
+}
+
+// A worker of an object: "Secret z" with the name w1.
+static void offer(struct worker_spec *specs, size_t *count, enum worker_source source, const char *from,
+                  const char *created) {
+    specs[(*count)++] = (struct worker_spec){.name = strdup("w1"),
+                                             .source = source,
+                                             .origin_text = strdup(from),
+                                             .created = created ? strdup(created) : NULL};
+}
+
+#define EARLY "2026-01-01T00:00:00Z"
+#define LATE "2026-02-01T00:00:00Z"
+
+// Secrets a and z, if they were created; both have the name w1.
+static void offer_secrets(struct stage *stage, const char *a, const char *z) {
+    struct worker_spec *specs = calloc(3, sizeof *specs);
+    size_t count = 0;
+    if (a)
+        offer(specs, &count, SOURCE_SECRET, "Secret a", a);
+    if (z)
+        offer(specs, &count, SOURCE_SECRET, "Secret z", z);
+    sources_set(stage->sources, SOURCE_SECRET, specs, count, NULL, 0);
+}
+
+static void record(struct stage *stage, const char *uid, const char *source) {
+    struct worker_override *list = calloc(1, sizeof *list);
+    list[0] = (struct worker_override){
+        .name = strdup("w1"), .uid = strdup(uid), .source = source ? strdup(source) : NULL};
+    sources_override(stage->sources, list, 1);
+}
+
+static void a_secret_does_not_take_the_name_of_a_worker_in_use(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    known(&stage);
+    offer_secrets(&stage, NULL, LATE);
+    assert_string_equal(stage.set.data, "w1=Secret z;");
+    offer_secrets(&stage, EARLY, LATE); // its author has changed the name of an older one
+    assert_string_equal(stage.set.data, "w1=Secret z;");
+    assert_string_equal(stage.notes.data, "Secret a w1: worker w1 comes from Secret z already;");
+    offer_secrets(&stage, EARLY, NULL);
+    assert_string_equal(stage.set.data, "w1=Secret a;");
+    struct worker_spec *specs = calloc(2, sizeof *specs);
+    size_t count = 0;
+    offer(specs, &count, SOURCE_CLUSTER_PROFILE, "ClusterProfile b", "2025-01-01T00:00:00Z");
+    sources_set(stage.sources, SOURCE_CLUSTER_PROFILE, specs, count, NULL, 0);
+    assert_string_equal(stage.set.data, "w1=Secret a;");
+    set(&stage, SOURCE_CONFIG, "w1"); // the operator's own word
+    assert_string_equal(stage.set.data, "w1=config0;");
+    end(&stage);
+}
+
+static void a_secret_does_not_take_the_name_of_a_worker_after_a_restart(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    record(&stage, "k1", "Secret z");
+    offer_secrets(&stage, EARLY, LATE);
+    assert_string_equal(stage.set.data, "w1=Secret z (k1);");
+    record(&stage, "k1", "Secret a"); // of a moment ago: it does not count for what is in use
+    assert_string_equal(stage.set.data, "w1=Secret z (k1);");
+    end(&stage);
+    begin(&stage); // in another order, as the ConfigMap may be read last
+    offer_secrets(&stage, EARLY, LATE);
+    record(&stage, "k1", "Secret z");
+    assert_string_equal(stage.set.data, "w1=Secret z (k1);");
+    end(&stage);
+}
+
+static void without_a_record_the_oldest_object_has_the_name(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    known(&stage);
+    offer_secrets(&stage, LATE, EARLY);
+    assert_string_equal(stage.set.data, "w1=Secret z;");
+    assert_string_equal(stage.notes.data, "Secret a w1: worker w1 comes from Secret z already;");
     end(&stage);
 }
 
@@ -187,6 +268,9 @@ static void what_a_list_lacks_is_removed_unless_it_is_held(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_source_of_a_name_wins_and_the_others_are_told),
+        cmocka_unit_test(a_secret_does_not_take_the_name_of_a_worker_in_use),
+        cmocka_unit_test(a_secret_does_not_take_the_name_of_a_worker_after_a_restart),
+        cmocka_unit_test(without_a_record_the_oldest_object_has_the_name),
         cmocka_unit_test(all_workers_are_cordoned_until_the_config_map_is_known),
         cmocka_unit_test(the_policy_of_removal_goes_with_each_set),
         cmocka_unit_test(an_item_that_turns_bad_stays_as_it_was),
