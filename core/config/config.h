@@ -95,7 +95,7 @@ struct config_workers_from {
     char *directory; // absolute; or NULL
     bool secrets;    // Secrets labelled wharf.dev/worker=true in the host's namespace
     bool cluster_profiles;
-    char *profile_namespace; // "" or NULL: all
+    char *profile_namespace; // NULL: no ClusterProfiles
     struct config_access_provider *providers;
     size_t n_providers;
     size_t line; // 0: not given

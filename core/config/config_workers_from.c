@@ -75,21 +75,11 @@ static void read_providers(struct config_reader *reader, const struct config_pla
     config_each(reader, place, value, "access provider", read_provider);
 }
 
-// "" is all namespaces.
-static void read_namespace(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                           void *target) {
-    const char *text = json_string(value);
-    if (text && *text == '\0')
-        config_keep(reader, target, "");
-    else
-        config_read_label(reader, place, value, target);
-}
-
 static void read_cluster_profiles(struct config_reader *reader, const struct config_place *place,
                                   const struct json *value, void *target) {
     static const struct config_field fields[] = {
-        {"namespace", read_namespace, offsetof(struct config_workers_from, profile_namespace), false,
-         "Default: all. Of the ClusterProfiles."},
+        {"namespace", config_read_label, offsetof(struct config_workers_from, profile_namespace), true,
+         "Of the ClusterProfiles. Whoever may create ClusterProfiles there can add workers."},
         {"accessProviders", read_providers, 0, true,
          "Where credentials come from; the first one that a ClusterProfile offers is used."},
     };

@@ -110,10 +110,8 @@ static void read_secrets(struct visit *visit) {
 
 static void read_profiles(struct visit *visit) {
     const char *within = visit->preflight->config->workers_from.profile_namespace;
-    bool all = !within || *within == '\0';
-    AUTO_TEXT path = text_format("/apis/" CLUSTER_PROFILE_GROUP "/v1alpha1/%s%s%sclusterprofiles",
-                                 all ? "" : "namespaces/", all ? "" : within, all ? "" : "/");
-    AUTO_TEXT where = text_format("%s%s", all ? "" : " in namespace ", all ? "" : within);
+    AUTO_TEXT path = text_format("/apis/" CLUSTER_PROFILE_GROUP "/v1alpha1/namespaces/%s/clusterprofiles", within);
+    AUTO_TEXT where = text_format(" in namespace %s", within);
     if (path && where)
         read_all(visit, &(struct source_listing){.source = SOURCE_CLUSTER_PROFILE,
                                                  .kind = "ClusterProfile",
