@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/identity.h"
 #include "core/host/preflight_internal.h"
 
 #include "core/kube/api_resources.h"
@@ -166,6 +167,14 @@ static void check_configured(const struct preflight *preflight, struct source_it
     join(visits, config->n_workers + 1);
 }
 
+// What `run` would refuse: not the cluster that joined.
+static void compare_joined(struct visit *visit, const struct worker_spec *spec) {
+    if (spec->uid && visit->uid && strcmp(spec->uid, visit->uid) != 0)
+        VISIT_PROBLEM(
+            visit, "found uid %s of namespace kube-system, expected %s as in annotation " IDENTITY_ANNOTATION " of %s",
+            visit->uid, spec->uid, spec->origin_text);
+}
+
 // The workers of other sources; `specs` has the configuration's too, which are the first.
 static void check_others(const struct preflight *preflight, const struct worker_spec *specs, size_t count,
                          struct connection *connections, struct visit *visits) {
@@ -178,6 +187,8 @@ static void check_others(const struct preflight *preflight, const struct worker_
         start(&visits[i + 1], preflight, specs[i].name, &connections[i]);
     }
     join(visits + preflight->config->n_workers + 1, count - preflight->config->n_workers);
+    for (size_t i = preflight->config->n_workers; i < count; i++)
+        compare_joined(&visits[i + 1], &specs[i]);
 }
 
 // Makes room for the workers of other sources, and checks them.

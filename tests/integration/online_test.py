@@ -149,19 +149,23 @@ class Online(cli_test.Case):
     def test_workers_of_secrets_are_checked_like_those_of_the_configuration(self):
         management = self.serve("mgmt", uid="k0")
         a, b = self.serve("a", denied=["delete things example.com"]), self.serve("b", uid="k0")
+        other = self.serve("other", uid="k9")
         closed = ApiServer()
         closed.stop()
         management.lists[SECRETS] = [
             worker_secret("wa", kubeconfig(a.url)), worker_secret("wb", kubeconfig(b.url)),
             worker_secret("wc", kubeconfig(closed.url)), worker_secret("wd", "kind: Nothing"),
-            worker_secret("we", kubeconfig(a.url), annotations={"wharf.dev/worker-name": "No_Name"})]
+            worker_secret("we", kubeconfig(a.url), annotations={"wharf.dev/worker-name": "No_Name"}),
+            worker_secret("wf", kubeconfig(other.url), annotations={"wharf.dev/cluster-uid": "k8"})]
         self.write_config(workers=(), more="workersFrom: {secrets: true}\n")
         code, _, err = self.check()
         self.assertEqual(code, 1)
         self.assert_says(err, "wa (" + a.url + "): may not delete things.example.com",
                          "wb (" + b.url + "): found the same cluster as the management cluster",
                          "wc (" + closed.url, "Secret wharf-system/wd: key kubeconfig: ",
-                         "Secret wharf-system/we: annotation wharf.dev/worker-name: found \"No_Name\"", ": 5 problems")
+                         "Secret wharf-system/we: annotation wharf.dev/worker-name: found \"No_Name\"",
+                         "wf (" + other.url + "): found uid k9 of namespace kube-system, expected k8 as in annotation "
+                         "wharf.dev/cluster-uid of Secret wharf-system/wf", ": 6 problems")
         self.assertIn("labelSelector=wharf.dev/worker%3Dtrue", management.listed[0])
 
     def test_workers_of_all_sources_are_merged_as_by_the_host(self):

@@ -205,7 +205,7 @@ static void secrets_add_change_and_remove_workers(void **state) {
     // The name of w3 belongs to the configuration.
     add_secret(scene, "w3", "w2");
     UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
-    assert_int_equal(wharf_logged(scene, "its name is taken"), 1);
+    UNTIL(scene, 5, wharf_logged(scene, "its name is taken") == 1);
     buffer_reset(&status);
     assert_int_equal(http_ask(scene->serve_port, "GET", "/api/v1/status", &status), 200);
     assert_non_null(strstr(status.data,

@@ -30,8 +30,9 @@ static struct json *parse(const char *text) {
 
 // A Secret with these annotations and data, in YAML's flow style.
 static struct json *secret(const char *annotations, const char *data) {
-    AUTO_TEXT text = text_format("{metadata: {name: w-secret, namespace: ours, uid: u, labels: {wharf.dev/worker: "
-                                 "\"true\", worker.wharf.dev/region: eu}, annotations: {%s}}, data: {%s}}",
+    AUTO_TEXT text = text_format("{metadata: {name: w-secret, namespace: ours, uid: u, creationTimestamp: "
+                                 "\"2026-01-02T03:04:05Z\", labels: {wharf.dev/worker: \"true\", "
+                                 "worker.wharf.dev/region: eu}, annotations: {%s}}, data: {%s}}",
                                  annotations, data);
     return parse(text);
 }
@@ -41,7 +42,8 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
     AUTO_JSON object =
         secret("wharf.dev/worker-name: w1, wharf.dev/cordoned: \"true\", wharf.dev/drain: move, "
                "wharf.dev/qps: \"7.5\", wharf.dev/namespaces: \"team-*,-team-x\", wharf.dev/weight: \"3\", "
-               "wharf.dev/order: \"2\", wharf.dev/max-active: \"10,jobs.batch=5,JobSet=1\"",
+               "wharf.dev/order: \"2\", wharf.dev/max-active: \"10,jobs.batch=5,JobSet=1\", "
+               "wharf.dev/cluster-uid: k1",
                "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
     struct worker_spec spec;
     assert_null(worker_secret_read(object, &spec));
@@ -64,6 +66,8 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
     assert_string_equal(copy.labels[0].key, "region");
     assert_string_equal(copy.namespaces, "+team-*\n-team-x\n");
     assert_string_equal(copy.max_kinds, "jobs.batch=5,JobSet=1");
+    assert_string_equal(copy.uid, "k1");
+    assert_string_equal(copy.created, "2026-01-02T03:04:05Z");
     assert_true(worker_placement_hash(&copy) == worker_placement_hash(&spec));
     copy.weight = 4;
     assert_false(worker_placement_hash(&copy) == worker_placement_hash(&spec));
@@ -88,6 +92,9 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
         {"wharf.dev/worker-name: W1", "kubeconfig: " KUBECONFIG_64, "annotation wharf.dev/worker-name: found \"W1\""},
         {"wharf.dev/worker-name: management", "kubeconfig: " KUBECONFIG_64, "this one is reserved"},
         {"wharf.dev/cordoned: \"yes\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/cordoned: found \"yes\""},
+        {"wharf.dev/cluster-uid: \"\"", "kubeconfig: " KUBECONFIG_64, "annotation wharf.dev/cluster-uid: found \"\""},
+        {"wharf.dev/cluster-uid: k123456789012345678901234567890123456789", "kubeconfig: " KUBECONFIG_64,
+         "expected the uid of namespace kube-system"},
         {"wharf.dev/drain: now", "kubeconfig: " KUBECONFIG_64, "wharf.dev/drain: found \"now\""},
         {"wharf.dev/namespaces: \"team-*,Team\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/namespaces: found \"Team\""},
         {"wharf.dev/namespaces: \"-\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/namespaces: found \"-\""},
