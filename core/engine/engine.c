@@ -362,6 +362,10 @@ bool engine_has_worker(const struct engine *engine, size_t cluster) {
     return !cluster_is_vacant(engine, cluster);
 }
 
+const char *engine_identity(const struct engine *engine, size_t cluster) {
+    return identity_known(engine, cluster);
+}
+
 bool engine_may_leave(const struct engine *engine, size_t cluster) {
     return cluster_is_vacant(engine, cluster) || worker_may_leave(engine, cluster);
 }

@@ -5,7 +5,6 @@
 #include "core/engine/identity.h"
 
 #include "core/engine/cluster_state.h"
-#include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence_state.h"
 #include "core/engine/report.h"
@@ -133,7 +132,7 @@ static void evaluate_all(struct engine *engine, size_t changed) {
             evaluate(engine, c, c == changed);
     for (size_t c = 0; c < engine->n_clusters; c++) { // they have not counted as identified for each other
         struct identity *identity = &engine->identities[c];
-        if (!identity->identified && *engine_identity(engine, c))
+        if (!identity->identified && *identity_known(engine, c))
             identity->identified = ++engine->identified;
     }
 }
@@ -170,7 +169,7 @@ void identity_forget(struct engine *engine, size_t cluster) {
     cluster_changed(engine, cluster);
 }
 
-const char *engine_identity(const struct engine *engine, size_t cluster) {
+const char *identity_known(const struct engine *engine, size_t cluster) {
     if (cluster_is_vacant(engine, cluster) || engine->identities[cluster].refusal != REFUSAL_NONE)
         return "";
     return engine->identities[cluster].uid;

@@ -18,14 +18,14 @@
 
 static const struct resource config_maps = {.group = "", .version = "v1", .plural = "configmaps"};
 
-struct record {
+struct worker_record {
     char *name, *uid, *source; // uid "": not known; source NULL: none
     bool left;
 };
 
 struct worker_records {
     pthread_mutex_t mutex;
-    struct record *list; // under the mutex, like `changed`
+    struct worker_record *list; // under the mutex, like `changed`
     size_t count;
     bool changed; // since the last look
     // Below: on the management cluster's thread.
@@ -39,7 +39,7 @@ struct worker_records {
     enum reason told; // of the failure that was logged
 };
 
-static void record_clear(struct record *record) {
+static void record_clear(struct worker_record *record) {
     free(record->name);
     free(record->uid);
     free(record->source);
@@ -86,15 +86,15 @@ bool worker_record_read(const char *key, const char *value, struct worker_overri
 
 // What is to be recorded ------------------------------------------------------------------------------------------
 
-static struct record *find(struct worker_records *records, const char *name) {
+static struct worker_record *find(struct worker_records *records, const char *name) {
     for (size_t i = 0; i < records->count; i++)
         if (strcmp(records->list[i].name, name) == 0)
             return &records->list[i];
     return NULL;
 }
 
-static bool fill(struct record *record, const char *name, const char *uid, const char *source) {
-    *record = (struct record){
+static bool fill(struct worker_record *record, const char *name, const char *uid, const char *source) {
+    *record = (struct worker_record){
         .name = strdup(name), .uid = strdup(uid ? uid : ""), .source = source ? strdup(source) : NULL, .left = !uid};
     if (record->name && record->uid && (record->source || !source))
         return true;
@@ -104,11 +104,11 @@ static bool fill(struct record *record, const char *name, const char *uid, const
 
 // Without memory it is recorded after the next change.
 bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
-    struct record record;
+    struct worker_record record;
     if (!fill(&record, name, uid, source))
         return false;
     pthread_mutex_lock(&records->mutex);
-    struct record *place = find(records, name);
+    struct worker_record *place = find(records, name);
     if (place)
         record_clear(place);
     else if ((place = array_next(&records->list, records->count, sizeof *place)))
@@ -147,20 +147,20 @@ static const char *recorded_of(const struct worker_records *records, const char 
     return key ? json_string(json_get(records->recorded, key)) : NULL;
 }
 
-static const struct record *find_const(const struct worker_records *records, const char *name) {
+static const struct worker_record *find_const(const struct worker_records *records, const char *name) {
     return find((struct worker_records *)records, name);
 }
 
 // The uid is recorded of another worker, which has not been found to be another cluster: the engine is about to refuse
 // this one, as the record has just been read.
-static bool belongs_to_another(const struct worker_records *records, const struct record *record) {
+static bool belongs_to_another(const struct worker_records *records, const struct worker_record *record) {
     size_t len = strlen(record->uid);
     for (const struct json *each = json_first(records->recorded); each; each = json_next(each)) {
         const char *value = json_string_or(each, "");
         if (strncmp(value, record->uid, len) != 0 || (value[len] != ' ' && value[len] != '\0') ||
             !text_has_prefix(json_key(each), WORKER_RECORD_PREFIX))
             continue;
-        const struct record *other = find_const(records, json_key(each) + strlen(WORKER_RECORD_PREFIX));
+        const struct worker_record *other = find_const(records, json_key(each) + strlen(WORKER_RECORD_PREFIX));
         if (other && other != record && !other->left && (*other->uid == '\0' || strcmp(other->uid, record->uid) == 0))
             return true;
     }
@@ -168,7 +168,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
 }
 
 // Adds the annotation of a worker if it is to be changed. False: out of memory.
-static bool add(const struct worker_records *records, const struct record *record, struct json *annotations) {
+static bool add(const struct worker_records *records, const struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
     AUTO_TEXT value =
@@ -186,7 +186,7 @@ static bool add(const struct worker_records *records, const struct record *recor
 static void forget_left(struct worker_records *records) {
     size_t kept = 0;
     for (size_t i = 0; i < records->count; i++) {
-        struct record *record = &records->list[i];
+        struct worker_record *record = &records->list[i];
         if (record->left && !recorded_of(records, record->name))
             record_clear(record);
         else

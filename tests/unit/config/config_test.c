@@ -174,6 +174,7 @@ static void every_key_is_read(void **state) {
     config_free(config);
 }
 
+#define PROFILES "workersFrom:\n  clusterProfiles:\n    namespace: fleet\n"
 #define PROVIDERS "accessProviders: [{name: p, execConfig: {apiVersion: v1, command: c}}]"
 
 static void sources_of_workers_are_read(void **state) {
@@ -382,23 +383,17 @@ static const struct {
     {GOOD "workersFrom: {secrets: label}\n", 6, {"workersFrom.secrets", "\"label\"", "true or false"}},
     {GOOD "workersFrom: {secret: true}\n", 6, {"workersFrom.secret", "did you mean \"secrets\"?"}},
     {GOOD "workersFrom: {directory: ~/w}\n", 6, {"workersFrom.directory", "~ is not expanded"}},
-    {GOOD "workersFrom:\n  clusterProfiles: {namespace: fleet}\n", 7, {"accessProviders", "required"}},
-    {GOOD "workersFrom:\n  clusterProfiles: {namespace: fleet, accessProviders: []}\n",
-     7,
-     {"accessProviders", "at least one"}},
+    {GOOD PROFILES "\n", 7, {"accessProviders", "required"}},
+    {GOOD PROFILES "    accessProviders: []\n", 9, {"accessProviders", "at least one"}},
     {GOOD "workersFrom:\n  clusterProfiles: {namespace: A, " PROVIDERS "}\n", 7, {"namespace", "\"A\""}},
     {GOOD "workersFrom:\n  clusterProfiles: {namespace: \"\", " PROVIDERS "}\n", 7, {"namespace", "\"\""}},
     {GOOD "workersFrom:\n  clusterProfiles: {" PROVIDERS "}\n", 7, {"namespace", "required"}},
-    {GOOD "workersFrom:\n  clusterProfiles:\n    namespace: fleet\n    accessProviders: [{name: p}]\n",
-     9,
-     {"execConfig", "required"}},
-    {GOOD "workersFrom:\n  clusterProfiles:\n    namespace: fleet\n    accessProviders: [{name: p, execConfig: "
-          "{apiVersion: v1}}]\n",
+    {GOOD PROFILES "    accessProviders: [{name: p}]\n", 9, {"execConfig", "required"}},
+    {GOOD PROFILES "    accessProviders: [{name: p, execConfig: {apiVersion: v1}}]\n",
      9,
      {"accessProviders[0].execConfig", "command", "required"}},
-    {GOOD
-     "workersFrom:\n  clusterProfiles:\n    namespace: fleet\n    accessProviders:\n    - {name: p, execConfig: &e "
-     "{apiVersion: v1, command: c}}\n    - {name: p, execConfig: *e}\n",
+    {GOOD PROFILES "    accessProviders:\n    - {name: p, execConfig: &e {apiVersion: v1, command: c}}\n"
+                   "    - {name: p, execConfig: *e}\n",
      11,
      {"accessProviders[1]", "duplicate name \"p\"", "line 10"}},
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, cordoned: 1}\n", 5, {"workers[0].cordoned", "found 1"}},
