@@ -21,6 +21,7 @@ static const struct resource config_maps = {.group = "", .version = "v1", .plura
 struct worker_record {
     char *name, *uid, *source; // uid "": not known; source NULL: none
     bool left;
+    bool written; // once, as it is
 };
 
 struct worker_records {
@@ -34,8 +35,10 @@ struct worker_records {
     struct json *recorded; // its annotations, or NULL
     struct client *client;
     uint64_t request; // in flight; 0: none
+    int64_t now_ns;   // of the last tick
     int64_t next_ns;  // nothing is written before
-    int64_t wait_ns;  // after a failure; 0: there was none
+    int64_t wait_ns;  // after a failure, or what was written before; 0: neither
+    bool again;       // what is in flight was written before: another writer is not fought
     enum reason told; // of the failure that was logged
 };
 
@@ -168,7 +171,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
 }
 
 // Adds the annotation of a worker if it is to be changed. False: out of memory.
-static bool add(const struct worker_records *records, const struct worker_record *record, struct json *annotations) {
+static bool add(struct worker_records *records, struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
     AUTO_TEXT value =
@@ -179,6 +182,8 @@ static bool add(const struct worker_records *records, const struct worker_record
         return !found || json_set(annotations, key, json_new_null());
     if (*record->uid == '\0' || text_equal(found, value) || belongs_to_another(records, record))
         return true;
+    records->again |= record->written;
+    record->written = true;
     return json_set(annotations, key, json_new_string(value));
 }
 
@@ -199,6 +204,7 @@ static void forget_left(struct worker_records *records) {
 static struct json *changes(struct worker_records *records) {
     AUTO_JSON annotations = json_new_object();
     bool good = annotations;
+    records->again = false;
     pthread_mutex_lock(&records->mutex);
     for (size_t i = 0; good && i < records->count && json_size(annotations) < WRITE_MAX; i++)
         good = add(records, &records->list[i], annotations);
@@ -210,10 +216,14 @@ static struct json *changes(struct worker_records *records) {
 
 // Writing ---------------------------------------------------------------------------------------------------------
 
+static void wait_longer(struct worker_records *records) {
+    records->wait_ns = records->wait_ns ? clock_earlier(2 * records->wait_ns, RETRY_MAX_NS) : GATHER_NS;
+    records->next_ns = clock_later(records->next_ns, records->now_ns + records->wait_ns);
+}
+
 static void fail(struct worker_records *records, enum reason reason, const char *message) {
     bool conflict = reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS; // the watch brings the other version
-    records->wait_ns = records->wait_ns ? clock_earlier(2 * records->wait_ns, RETRY_MAX_NS) : GATHER_NS;
-    records->next_ns = clock_now().mono_ns + records->wait_ns;
+    wait_longer(records);
     pthread_mutex_lock(&records->mutex);
     records->changed = true;
     pthread_mutex_unlock(&records->mutex);
@@ -233,8 +243,11 @@ static void on_written(void *ctx, struct response *response) {
         fail(records, response->reason, response->message);
         return;
     }
-    records->wait_ns = 0;
     records->told = REASON_OK;
+    if (records->again)
+        wait_longer(records);
+    else
+        records->wait_ns = 0;
     if (response->object && !response->object->too_large)
         worker_records_see(records, response->object->value);
 }
@@ -301,6 +314,7 @@ static int64_t begin(struct worker_records *records, const struct worker_records
 
 int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
                             struct moment now) {
+    records->now_ns = now.mono_ns;
     if (!records->client) {
         struct error *error = connection_client(place->management, "management", &records->client);
         error_free(error);
