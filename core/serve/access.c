@@ -64,12 +64,6 @@ static struct error *authorize(struct web_call *call) {
     return NULL;
 }
 
-// The API server's service proxy removes Authorization.
-static const char *token_of(const struct web_call *call) {
-    const char *token = auth_bearer(web_header(call, "Wharf-Authorization"));
-    return token ? token : auth_bearer(web_header(call, "Authorization"));
-}
-
 static unsigned code_of(const struct error *error) {
     switch (error->code) {
     case ERROR_REFUSED:
@@ -83,34 +77,33 @@ static unsigned code_of(const struct error *error) {
     }
 }
 
-static struct error *identify(struct web_call *call, const char *token, unsigned *code) {
-    struct http_server *server = call->server;
-    int64_t now_ns = clock_now().mono_ns;
-    if (!strangers_admit(&server->strangers, call->peer, now_ns) && !auth_knows(server->auth, token, now_ns)) {
-        *code = MHD_HTTP_TOO_MANY_REQUESTS;
-        return error_new(ERROR_LIMIT, "too many tokens that are not valid came from this address: try again");
-    }
-    struct error *error = auth_identify(server->auth, token, now_ns, &call->user);
-    bool refused = error && error->code == ERROR_REFUSED;
-    if (refused)
-        strangers_blame(&server->strangers, call->peer, now_ns);
-    *code = refused ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE;
-    return error;
+// Logs and sessions need a token from everywhere.
+static bool needs_token(const struct web_call *call) {
+    enum access access = call->route->access;
+    return access != ACCESS_OPEN && (!call->local || access == ACCESS_LOGS || access == ACCESS_EXEC);
+}
+
+// The API server's service proxy removes Authorization.
+const char *access_token(const struct web_call *call) {
+    if (!needs_token(call))
+        return NULL;
+    const char *token = auth_bearer(web_header(call, "Wharf-Authorization"));
+    return token ? token : auth_bearer(web_header(call, "Authorization"));
 }
 
 struct error *access_check(struct web_call *call, unsigned *code) {
-    enum access access = call->route->access;
-    bool local = call->local && access != ACCESS_LOGS && access != ACCESS_EXEC;
-    if (access == ACCESS_OPEN || local)
+    if (!needs_token(call))
         return NULL;
-    const char *token = token_of(call);
+    const char *token = access_token(call);
     *code = MHD_HTTP_UNAUTHORIZED;
     if (!token)
         return error_new(ERROR_REFUSED, "a token of the management cluster is needed: Authorization: Bearer TOKEN, or "
                                         "Wharf-Authorization through the API server's proxy");
-    struct error *error = identify(call, token, code);
-    if (error)
+    struct error *error = auth_identify(call->server->auth, token, clock_now().mono_ns, &call->user);
+    if (error) {
+        *code = error->code == ERROR_REFUSED ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE;
         return error;
+    }
     error = authorize(call);
     *code = error ? code_of(error) : MHD_HTTP_OK;
     return error;

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/serve/known_tokens.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@ struct kept {
 
 struct auth {
     struct auth_reviewer reviewer;
+    uint64_t salt[2];
+    struct known_tokens known;
     pthread_mutex_t lock;
     struct kept kept[KEPT];
     size_t next; // the one to be replaced
@@ -35,6 +38,9 @@ struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out) 
     if (!auth)
         return error_no_memory();
     auth->reviewer = *reviewer;
+    auth->salt[0] = random_system();
+    auth->salt[1] = random_system();
+    known_tokens_init(&auth->known);
     pthread_mutex_init(&auth->lock, NULL);
     *out = auth;
     return NULL;
@@ -52,6 +58,7 @@ void auth_free(struct auth *auth) {
     for (size_t i = 0; i < KEPT; i++)
         kept_clear(&auth->kept[i]);
     pthread_mutex_destroy(&auth->lock);
+    known_tokens_destroy(&auth->known);
     free(auth);
 }
 
@@ -183,8 +190,10 @@ static struct error *ask_token(struct auth *auth, const char *token, struct auth
     return error ? error : error_new(ERROR_REFUSED, "the bearer token is not valid in the management cluster");
 }
 
-static bool key_of(const char *kind, const char *a, const char *b, unsigned char key[DIGEST_SHA256_LEN]) {
+static bool key_of(const struct auth *auth, const char *kind, const char *a, const char *b,
+                   unsigned char key[DIGEST_SHA256_LEN]) {
     AUTO_BUFFER(text, REVIEW_MAX);
+    buffer_append(&text, auth->salt, sizeof auth->salt);
     buffer_printf(&text, "%s\n%s\n%s", kind, a, b);
     bool ok = !text.failed && digest_sha256(text.data, text.len, key);
     if (text.data)
@@ -194,12 +203,8 @@ static bool key_of(const char *kind, const char *a, const char *b, unsigned char
 
 bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
     unsigned char key[DIGEST_SHA256_LEN];
-    struct auth_user user;
-    bool known = strlen(token) <= TOKEN_MAX && key_of("token", token, "", key) &&
-                 recall(auth, key, now_ns, &user.name, &user.spec);
-    if (known)
-        auth_user_clear(&user);
-    return known;
+    return strlen(token) <= TOKEN_MAX && key_of(auth, "token", token, "", key) &&
+           known_tokens_have(&auth->known, key, now_ns);
 }
 
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out) {
@@ -207,13 +212,17 @@ struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns
     *out = (struct auth_user){0};
     if (strlen(token) > TOKEN_MAX)
         return error_new(ERROR_REFUSED, "the bearer token is longer than %zu bytes", TOKEN_MAX);
-    if (!key_of("token", token, "", key))
+    if (!key_of(auth, "token", token, "", key))
         return error_no_memory();
     if (recall(auth, key, now_ns, &out->name, &out->spec))
         return NULL;
     struct error *error = ask_token(auth, token, out);
-    if (!error)
+    if (!error) {
         keep(auth, key, now_ns, out->name, out->spec);
+        known_tokens_add(&auth->known, key, now_ns, now_ns + AUTH_KNOWN_NS);
+    } else if (error->code == ERROR_REFUSED) {
+        known_tokens_remove(&auth->known, key);
+    }
     return error;
 }
 
@@ -271,7 +280,7 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
     unsigned char key[DIGEST_SHA256_LEN];
     AUTO_BUFFER(attributes, REVIEW_MAX);
     put_attributes(&attributes, what);
-    if (attributes.failed || !key_of("access", user->spec, attributes.data, key))
+    if (attributes.failed || !key_of(auth, "access", user->spec, attributes.data, key))
         return error_no_memory();
     AUTO_TEXT answer = NULL;
     AUTO_TEXT none = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who a caller is and what they may do, as the management cluster's API server says: TokenReview and
-// SubjectAccessReview. Answers are kept for ten seconds, tokens as their digests only. From any thread; the functions
-// block while the API server is asked.
+// SubjectAccessReview. Answers are kept for ten seconds, tokens as their salted digests only. From any thread; the
+// functions block while the API server is asked.
 #ifndef WHARF_SERVE_AUTH_H
 #define WHARF_SERVE_AUTH_H
 
@@ -9,6 +9,7 @@
 
 #define AUTH_AUDIENCE "wharf.dev"
 #define AUTH_KEPT_NS (10 * CLOCK_SECOND)
+#define AUTH_KNOWN_NS (3600 * CLOCK_SECOND)
 
 // Creates a review. An error: it could not be asked.
 struct auth_reviewer {
@@ -26,7 +27,7 @@ struct auth_user {
 };
 void auth_user_clear(struct auth_user *user);
 
-// Whether the token was valid a moment ago, so that nobody has to be asked.
+// Whether the token was valid within the last hour.
 bool auth_knows(struct auth *auth, const char *token, int64_t now_ns);
 
 // ERROR_REFUSED: the token is not valid. Other errors: it could not be verified.

@@ -78,16 +78,27 @@ size_t connections_limit(enum connection_kind kind) {
     static const size_t limits[] = {[CONNECTION_SHORT] = CONNECTIONS_OPEN_MAX,
                                     [CONNECTION_LOGS] = CONNECTIONS_LOGS,
                                     [CONNECTION_EXEC] = CONNECTIONS_EXEC,
-                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH};
+                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH,
+                                    [CONNECTION_REVIEW] = CONNECTIONS_REVIEW};
     return limits[kind];
 }
 
+static bool is_mapped(const uint8_t address[16]) {
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+    return memcmp(address, prefix, sizeof prefix) == 0;
+}
+
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
-    size_t count = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        count += connections->list[i].kind == kind;
     struct served_connection *connection = find(connections, fd);
-    if (!connection || connection->closing || count >= connections_limit(kind))
+    if (!connection || connection->closing)
+        return false;
+    size_t count = 0, near = 0, len = is_mapped(connection->address) ? 16 : 8;
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct served_connection *other = &connections->list[i];
+        count += other->kind == kind;
+        near += other->kind == kind && memcmp(other->address, connection->address, len) == 0;
+    }
+    if (count >= connections_limit(kind) || (kind == CONNECTION_REVIEW && near >= CONNECTIONS_REVIEW / 2))
         return false;
     connection->kind = kind;
     return true;

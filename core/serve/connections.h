@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connections of the server, bounded. Beyond the bound, the address that has the most of them loses its oldest one;
 // a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
-// probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, are
-// counted apart, each kind with its own bound; they take no place of the others. Used on the server's thread only.
+// probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, and
+// requests whose token is being reviewed are counted apart, each kind with its own bound; they take no place of the
+// others. Used on the server's thread only.
 #ifndef WHARF_SERVE_CONNECTIONS_H
 #define WHARF_SERVE_CONNECTIONS_H
 
@@ -14,11 +15,12 @@
 #define CONNECTIONS_OPEN_MAX ((size_t)32)
 #define CONNECTION_TIMEOUT_S 20 // for a request and its answer
 
-enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH };
+enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH, CONNECTION_REVIEW };
 #define CONNECTIONS_LOGS ((size_t)64)
 #define CONNECTIONS_EXEC ((size_t)64)
 #define CONNECTIONS_WATCH ((size_t)64)
-#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH)
+#define CONNECTIONS_REVIEW ((size_t)64) // wait for the review of their token; of one network at most half
+#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH + CONNECTIONS_REVIEW)
 #define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS) // including those being closed
 
 struct served_connection {
@@ -40,11 +42,12 @@ void connections_address(const struct sockaddr *address, uint8_t out[16]);
 // A connection was accepted. Returns the socket to shut down in its place; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
 
-// The request of this connection asks for something that lasts. False: there are as many of the kind as may be.
+// The request of this connection asks for something that lasts. False: there are as many of the kind as may be, or as
+// many of the network as may wait for a review (an IPv6 address counts as its /64).
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind);
 size_t connections_limit(enum connection_kind kind);
 
-// A request of this connection was answered.
+// A request of this connection was answered, or its token was reviewed.
 void connections_served(struct connections *connections, int fd, int64_t now_ns);
 
 // Its socket is about to be closed.

@@ -96,10 +96,24 @@ static enum MHD_Result too_many(const struct web_call *call) {
     return text ? fail_now(call->connection, call->path, MHD_HTTP_SERVICE_UNAVAILABLE, text) : MHD_NO;
 }
 
-// The request is complete.
+static enum MHD_Result begin_review(struct web_call *call) {
+    struct http_server *server = call->server;
+    bool waits = connections_extend(&server->connections, call->fd, CONNECTION_REVIEW);
+    call->state = WEB_WAITING;
+    MHD_suspend_connection(call->connection);
+    if (!waits || !newcomers_add(&server->newcomers, call))
+        web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many new tokens wait for their review: try again");
+    return MHD_YES;
+}
+
+// The request is complete, or its token was reviewed.
 static enum MHD_Result begin(struct web_call *call) {
     if (call->route->make)
         return answer_now(call);
+    if (newcomers_concern(call))
+        return begin_review(call);
+    if (call->reviewed)
+        connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
     if (call->route->segments > 0 && !route_split(call->rest, call->route->segments, call->segments))
         return fail_now(call->connection, call->path, MHD_HTTP_NOT_FOUND,
                         "expected a path that ends with KIND/NAMESPACE/NAME");
@@ -245,6 +259,8 @@ static struct error *start(struct http_server *server, const char *address, int 
     if (!error)
         error = tasks_new(CONNECTIONS_LOGS + CONNECTIONS_EXEC, SESSIONS_QUEUED, &server->sessions);
     if (!error)
+        error = newcomers_init(&server->newcomers);
+    if (!error)
         error = auth_new(&(struct auth_reviewer){source->review, source->ctx}, &server->auth);
     if (!error)
         error = departures_new(&server->departures);
@@ -273,7 +289,6 @@ struct error *http_server_start(const char *address, const struct http_source *s
     server->source = *source;
     server->max_log_sources = most_log_sources();
     shares_init(&server->shares);
-    strangers_init(&server->strangers);
     struct error *error = ui_open(&server->ui);
     if (!error)
         error = listen_open(address, &fd, &server->port);
@@ -292,16 +307,17 @@ uint16_t http_server_port(const struct http_server *server) {
 }
 
 // libmicrohttpd must not be stopped while a connection is suspended: first everything that waits is answered, then all
-// streams and sessions end.
+// streams and sessions end. Its thread still submits requests, which are refused.
 static void end_requests(struct http_server *server) {
-    if (server->tasks)
-        tasks_stop(server->tasks);
-    if (server->sessions)
-        tasks_stop(server->sessions);
+    struct tasks *const all[] = {server->newcomers.tasks, server->tasks, server->sessions};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i])
+            tasks_stop(all[i]);
     if (server->departures)
         departures_abandon_all(server->departures);
-    tasks_free(server->tasks);
-    tasks_free(server->sessions);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i])
+            tasks_drain(all[i]);
     watchers_free(server->watchers);
 }
 
@@ -313,9 +329,11 @@ void http_server_stop(struct http_server *server) {
     end_requests(server);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
+    tasks_free(server->tasks);
+    tasks_free(server->sessions);
     departures_free(server->departures);
     auth_free(server->auth);
     shares_destroy(&server->shares);
-    strangers_destroy(&server->strangers);
+    newcomers_destroy(&server->newcomers);
     free(server);
 }

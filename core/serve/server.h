@@ -8,9 +8,9 @@
 #include "core/serve/connections.h"
 #include "core/serve/departures.h"
 #include "core/serve/http.h"
+#include "core/serve/newcomers.h"
 #include "core/serve/route.h"
 #include "core/serve/shares.h"
-#include "core/serve/strangers.h"
 #include "core/serve/tasks.h"
 #include "core/serve/ui.h"
 #include "core/serve/watchers.h"
@@ -31,7 +31,7 @@ struct http_server {
     struct watchers *watchers; // NULL without an API
     struct ui ui;
     struct shares shares;
-    struct strangers strangers;
+    struct newcomers newcomers;
     uint16_t port;
     atomic_bool stopping;
     atomic_size_t log_sources; // containers whose logs are read
@@ -50,8 +50,9 @@ struct web_call {
     const struct route *route;
     enum web_state state;
     int fd;
-    uint8_t peer[16]; // address of the client
     bool local;       // from a loopback address to one, for a name of this machine
+    bool reviewed;    // its token was valid when the request came
+    int64_t since_ns; // it waits for that review
     char *path, *rest;
     const char *segments[ROUTE_SEGMENTS];
     struct api_parameter *parameters;
@@ -79,7 +80,12 @@ enum MHD_Result web_queue(struct web_call *call);
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
                                const char *policy, struct buffer *body);
 
-// access.c. Identifies the caller and checks that they may have what they ask for; sets call->user. On failure *code is
+// Resumes a call as if its request had just come. From any thread.
+void web_begin_again(struct web_call *call);
+
+// access.c. The token that decides about the call; NULL: it needs none, or has none.
+const char *access_token(const struct web_call *call);
+// Identifies the caller and checks that they may have what they ask for; sets call->user. On failure *code is
 // the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 

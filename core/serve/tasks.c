@@ -115,13 +115,16 @@ void tasks_stop(struct tasks *tasks) {
     pthread_mutex_unlock(&tasks->lock);
 }
 
-void tasks_free(struct tasks *tasks) {
-    if (!tasks)
-        return;
+void tasks_drain(struct tasks *tasks) {
     pthread_mutex_lock(&tasks->lock);
     while (tasks->threads > 0)
         pthread_cond_wait(&tasks->ended, &tasks->lock);
     pthread_mutex_unlock(&tasks->lock);
+}
+
+void tasks_free(struct tasks *tasks) {
+    if (!tasks)
+        return;
     pthread_cond_destroy(&tasks->work);
     pthread_cond_destroy(&tasks->ended);
     pthread_mutex_destroy(&tasks->lock);

@@ -19,7 +19,8 @@ bool tasks_submit(struct tasks *tasks, void (*run)(void *arg), void *arg);
 // Takes no more. Those that were taken still run.
 void tasks_stop(struct tasks *tasks);
 
-// After tasks_stop; waits until they have run. NULL is fine.
-void tasks_free(struct tasks *tasks);
+// After tasks_stop; waits until they have run.
+void tasks_drain(struct tasks *tasks);
+void tasks_free(struct tasks *tasks); // after tasks_drain; NULL is fine
 
 #endif

@@ -60,9 +60,7 @@ static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
 static void look_at_peer(struct web_call *call) {
     union socket_address peer = {.storage = {0}};
     socklen_t len = sizeof peer;
-    bool known = getpeername(call->fd, &peer.any, &len) == 0;
-    connections_address(known ? &peer.any : NULL, call->peer);
-    call->local = known && is_local(call, &peer.any);
+    call->local = getpeername(call->fd, &peer.any, &len) == 0 && is_local(call, &peer.any);
 }
 
 static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
@@ -165,6 +163,11 @@ static void answered(struct web_call *call) {
     MHD_resume_connection(call->connection);
 }
 
+void web_begin_again(struct web_call *call) {
+    call->state = WEB_NEW;
+    MHD_resume_connection(call->connection);
+}
+
 void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body) {
     call->code = code;
     call->content_type = content_type;
@@ -243,12 +246,12 @@ static bool add_headers(struct MHD_Response *response, unsigned code, const char
     bool ok = !content_type || MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type) == MHD_YES;
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         ok = ok && MHD_add_response_header(response, always[i][0], always[i][1]) == MHD_YES;
-    // RFC 9110 sections 15.5.6, 11.6.1 and 10.2.3: what each of these codes comes with.
+    // RFC 9110 sections 15.5.6, 11.6.1 and 10.2.3, RFC 6585 section 4: what each of these codes comes with.
     if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES;
     if (code == MHD_HTTP_UNAUTHORIZED)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer") == MHD_YES;
-    if (code == MHD_HTTP_SERVICE_UNAVAILABLE)
+    if (code == MHD_HTTP_SERVICE_UNAVAILABLE || code == MHD_HTTP_TOO_MANY_REQUESTS)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "2") == MHD_YES;
     return ok;
 }

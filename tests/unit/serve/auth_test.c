@@ -14,7 +14,7 @@
 // An API server that knows two tokens and what their users may do.
 struct server {
     int tokens, accesses;
-    bool down;
+    bool down, withdrawn, everybody;
     char last[4096];
 };
 
@@ -48,7 +48,10 @@ static struct error *review(void *ctx, const struct request *request, struct res
     if (strcmp(request->resource.plural, "tokenreviews") == 0) {
         server->tokens++;
         assert_string_equal(request->resource.group, "authentication.k8s.io");
-        response->value = parse(identify(json_string_or(json_get(spec, "token"), ""),
+        const char *token = json_string_or(json_get(spec, "token"), "");
+        response->value = parse(identify(server->everybody   ? "jane"
+                                         : server->withdrawn ? ""
+                                                             : token,
                                          json_string(json_at(json_get(spec, "audiences"), 0))));
         return NULL;
     }
@@ -185,6 +188,60 @@ static void more_answers_than_are_kept_replace_the_oldest(void **state) {
     auth_user_clear(&user);
 }
 
+// Longer than its answer is kept: it is reviewed at once, whatever others bring.
+static void a_token_is_known_for_an_hour_after_it_was_valid(void **state) {
+    struct stage *stage = *state;
+    struct auth_user user;
+    assert_false(auth_knows(stage->auth, "jane", 0));
+    assert_null(auth_identify(stage->auth, "jane", 0, &user));
+    auth_user_clear(&user);
+    error_free(auth_identify(stage->auth, "nobody", 0, &user));
+    assert_false(auth_knows(stage->auth, "nobody", 0));
+    assert_true(auth_knows(stage->auth, "jane", AUTH_KEPT_NS + 1));
+    assert_true(auth_knows(stage->auth, "jane", AUTH_KNOWN_NS - 1));
+    assert_false(auth_knows(stage->auth, "jane", AUTH_KNOWN_NS));
+}
+
+static void a_token_that_was_withdrawn_is_known_no_more(void **state) {
+    struct stage *stage = *state;
+    struct auth_user user;
+    assert_null(auth_identify(stage->auth, "jane", 0, &user));
+    auth_user_clear(&user);
+    stage->server.withdrawn = true;
+    struct error *error = auth_identify(stage->auth, "jane", AUTH_KEPT_NS, &user);
+    assert_int_equal(error->code, ERROR_REFUSED);
+    error_free(error);
+    assert_false(auth_knows(stage->auth, "jane", AUTH_KEPT_NS));
+}
+
+static void a_server_that_does_not_answer_makes_no_token_unknown(void **state) {
+    struct stage *stage = *state;
+    struct auth_user user;
+    assert_null(auth_identify(stage->auth, "jane", 0, &user));
+    auth_user_clear(&user);
+    stage->server.down = true;
+    error_free(auth_identify(stage->auth, "jane", AUTH_KEPT_NS, &user));
+    assert_true(auth_knows(stage->auth, "jane", AUTH_KEPT_NS));
+}
+
+static void tokens_in_use_stay_known_when_many_others_come(void **state) {
+    struct stage *stage = *state;
+    struct auth_user user;
+    stage->server.everybody = true;
+    for (int i = 0; i < 2000; i++) {
+        AUTO_TEXT token = text_format("other-%d", i);
+        assert_null(auth_identify(stage->auth, token, i, &user));
+        auth_user_clear(&user);
+        if (i % 100 == 0) {
+            assert_null(auth_identify(stage->auth, "jane", i, &user));
+            auth_user_clear(&user);
+        }
+    }
+    assert_true(auth_knows(stage->auth, "jane", 2000));
+    assert_true(auth_knows(stage->auth, "other-1999", 2000));
+    assert_false(auth_knows(stage->auth, "other-0", 2000));
+}
+
 static void a_bearer_token_is_found_in_its_header(void **state) {
     (void)state;
     assert_string_equal(auth_bearer("Bearer abc"), "abc");
@@ -232,6 +289,10 @@ int main(void) {
         STAGED(answers_are_kept_for_ten_seconds_and_refused_tokens_are_not),
         STAGED(a_server_that_does_not_answer_allows_nothing_and_is_asked_again),
         STAGED(more_answers_than_are_kept_replace_the_oldest),
+        STAGED(a_token_is_known_for_an_hour_after_it_was_valid),
+        STAGED(a_token_that_was_withdrawn_is_known_no_more),
+        STAGED(a_server_that_does_not_answer_makes_no_token_unknown),
+        STAGED(tokens_in_use_stay_known_when_many_others_come),
         cmocka_unit_test(a_bearer_token_is_found_in_its_header),
         cmocka_unit_test(only_names_of_this_machine_are_local),
     };

@@ -85,6 +85,24 @@ static void streams_have_their_own_bound_and_take_no_place_of_others(void **stat
     assert_true(connections_extend(&connections, 2001, CONNECTION_LOGS));
 }
 
+static void reviews_of_one_network_leave_places_for_others(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    int fd = 0;
+    for (; fd < (int)CONNECTIONS_REVIEW / 2; fd++) {
+        assert_int_equal(come(&connections, fd, "10.0.0.1", 0), -1);
+        assert_true(connections_extend(&connections, fd, CONNECTION_REVIEW));
+    }
+    assert_int_equal(come(&connections, fd, "10.0.0.1", 0), -1);
+    assert_false(connections_extend(&connections, fd, CONNECTION_REVIEW));
+    assert_true(connections_extend(&connections, fd, CONNECTION_LOGS));
+    assert_int_equal(come(&connections, ++fd, "10.0.0.2", 0), -1);
+    assert_true(connections_extend(&connections, fd, CONNECTION_REVIEW));
+    connections_served(&connections, 0, 1); // it takes the place of a short one again
+    assert_int_equal(come(&connections, ++fd, "10.0.0.1", 0), -1);
+    assert_true(connections_extend(&connections, fd, CONNECTION_REVIEW));
+}
+
 static void an_unknown_connection_does_not_become_a_stream(void **state) {
     (void)state;
     struct connections connections = {.count = 0};
@@ -98,6 +116,7 @@ int main(void) {
         cmocka_unit_test(those_that_leave_are_not_chosen_twice_and_take_no_others_place),
         cmocka_unit_test(a_request_that_takes_too_long_ends),
         cmocka_unit_test(streams_have_their_own_bound_and_take_no_place_of_others),
+        cmocka_unit_test(reviews_of_one_network_leave_places_for_others),
         cmocka_unit_test(an_unknown_connection_does_not_become_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
