@@ -165,3 +165,17 @@ uint64_t text_hash_local(uint64_t hash, const char *text) {
     memcpy(&word, text, len);
     return mix_word(hash, word);
 }
+
+bool text_shell_word(struct buffer *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=";
+    size_t len = strlen(word);
+    if (len > 0 && strspn(word, plain) == len)
+        return buffer_append(out, word, len);
+    buffer_char(out, '\'');
+    for (const char *c = word; *c != '\0'; c++)
+        if (*c == '\'')
+            buffer_text(out, "'\\''");
+        else
+            buffer_char(out, *c);
+    return buffer_char(out, '\'');
+}

@@ -63,6 +63,9 @@ size_t text_visible(const char *text, size_t len);
 bool text_show(struct buffer *out, const char *text);
 void text_print_line(FILE *out, const char *text); // with a line feed
 
+// Appends a word of a shell's command line, quoted where that is needed.
+bool text_shell_word(struct buffer *out, const char *word);
+
 // Kubernetes names: RFC 1123 label (63), RFC 1123 subdomain (253), and a "domain-prefixed path" like
 // example.com/controller (apimachinery validation.IsDomainPrefixedPath).
 bool text_is_dns_label(const char *text);

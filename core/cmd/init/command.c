@@ -45,17 +45,10 @@ static struct error *write_new(const char *path, const struct buffer *text) {
     return error;
 }
 
-// As a word of the shell.
 static void print_word(FILE *out, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=";
-    if (strspn(word, plain) == strlen(word)) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (const char *c = word; *c != '\0'; c++)
-        fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, out);
-    fputc('\'', out);
+    AUTO_BUFFER(text, TEXT_MAX);
+    text_shell_word(&text, word);
+    fputs(text.data ? text.data : "", out);
 }
 
 static void print_common(FILE *out, const char *const values[]) {

@@ -432,6 +432,19 @@ static void labels_are_told_from_what_no_label_is(void **state) {
     }
 }
 
+static void a_word_is_quoted_for_the_shell_where_that_is_needed(void **state) {
+    (void)state;
+    static const struct {
+        const char *word, *quoted;
+    } cases[] = {{"ls", "ls"},       {"/bin/sh", "/bin/sh"}, {"", "''"},        {"a b", "'a b'"},
+                 {"$(x)", "'$(x)'"}, {"it's", "'it'\\''s'"}, {"a\nb", "'a\nb'"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AUTO_BUFFER(out, 256);
+        assert_true(text_shell_word(&out, cases[i].word));
+        assert_string_equal(out.data, cases[i].quoted);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
@@ -453,6 +466,7 @@ int main(void) {
         cmocka_unit_test(random_numbers_follow_from_the_seed),
         cmocka_unit_test(bounded_random_numbers_are_even),
         cmocka_unit_test(labels_are_told_from_what_no_label_is),
+        cmocka_unit_test(a_word_is_quoted_for_the_shell_where_that_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
