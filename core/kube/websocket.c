@@ -2,6 +2,7 @@
 #include "core/kube/websocket.h"
 
 #include "core/base/digest.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <openssl/rand.h>
@@ -10,6 +11,7 @@
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" // RFC 6455 section 1.3
 #define RAW_MAX (WEBSOCKET_MESSAGE_MAX + ((size_t)64 << 10))
 #define MASK_LEN 4
+#define CONTROL_MAX ((size_t)125) // RFC 6455 section 5.5
 
 static bool encode(const void *bytes, size_t len, char *out, size_t size) {
     AUTO_BUFFER(text, 64);
@@ -137,4 +139,53 @@ enum websocket_result websocket_next(struct websocket_reader *reader, enum webso
         *len = reader->message.len;
         return WEBSOCKET_MESSAGE;
     }
+}
+
+static size_t head_width(const struct websocket_frames *frames) {
+    unsigned char len = frames->head_len > 1 ? frames->head[1] & 0x7f : 0;
+    return len == 126 ? 4 : len == 127 ? 10 : 2;
+}
+
+static uint64_t payload_len(const struct websocket_frames *frames) {
+    uint64_t len = frames->head[1] & 0x7f;
+    size_t width = head_width(frames);
+    if (width > 2)
+        len = 0;
+    for (size_t i = 2; i < width; i++)
+        len = len << 8 | frames->head[i];
+    return len;
+}
+
+uint64_t websocket_frames_rest(const struct websocket_frames *frames) {
+    if (frames->head_len == 0)
+        return 0;
+    return frames->rest > 0 ? frames->rest : head_width(frames) - frames->head_len;
+}
+
+void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, size_t len) {
+    const unsigned char *at = bytes;
+    while (len > 0) {
+        if (frames->rest > 0) {
+            size_t part = frames->rest < len ? (size_t)frames->rest : len;
+            frames->rest -= part;
+            at += part;
+            len -= part;
+        } else {
+            frames->head[frames->head_len++] = *at++;
+            len--;
+            if (frames->head_len < head_width(frames))
+                continue;
+            frames->rest = payload_len(frames);
+        }
+        if (frames->rest == 0)
+            frames->head_len = 0;
+    }
+}
+
+void websocket_put_close(struct buffer *out, uint16_t code, const char *reason) {
+    size_t len = text_utf8_valid(reason, size_least(strlen(reason), CONTROL_MAX - 2));
+    const unsigned char head[] = {0x80 | WEBSOCKET_CLOSE, (unsigned char)(len + 2), (unsigned char)(code >> 8),
+                                  (unsigned char)code};
+    buffer_append(out, head, sizeof head);
+    buffer_append(out, reason, len);
 }

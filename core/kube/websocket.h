@@ -46,4 +46,17 @@ enum websocket_result { WEBSOCKET_MORE, WEBSOCKET_MESSAGE, WEBSOCKET_BAD };
 enum websocket_result websocket_next(struct websocket_reader *reader, enum websocket_opcode *opcode, const char **bytes,
                                      size_t *len);
 
+// Where the frames of a server end in a stream of bytes that is passed on unread. Zero-initialised: at an end.
+struct websocket_frames {
+    unsigned char head[10];
+    size_t head_len; // 0: at the end of a frame
+    uint64_t rest;   // of the frame, once its head is complete
+};
+// How many bytes may be passed on at once without beginning another frame; 0: at the end of one.
+uint64_t websocket_frames_rest(const struct websocket_frames *frames);
+void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, size_t len);
+
+// Appends a server's close frame (RFC 6455 section 5.5.1); the reason is cut to what fits.
+void websocket_put_close(struct buffer *out, uint16_t code, const char *reason);
+
 #endif

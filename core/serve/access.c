@@ -38,26 +38,35 @@ static struct error *allow_get(struct web_call *call) {
     return error ? error : allow_kind(call, "get", kind, web_segment(call, 1), web_segment(call, 2));
 }
 
-static struct error *allow_pods(struct web_call *call, const char *verb, const char *subresource) {
-    return allow(call, &(struct auth_attributes){.verb = verb,
-                                                 .group = "",
-                                                 .resource = "pods",
-                                                 .subresource = subresource,
-                                                 .namespace_ = web_segment(call, 1)});
+// A right to one thing; a stream or session has its grant from here on.
+static struct error *allow_one(struct web_call *call, const char *token, const struct auth_attributes *what) {
+    struct error *error = allow(call, what);
+    if (error || call->route->kind == CONNECTION_SHORT)
+        return error;
+    return grants_add(call->server->grants, token, what, &call->grant);
 }
 
-static struct error *authorize(struct web_call *call) {
+static struct error *allow_pods(struct web_call *call, const char *token, const char *verb, const char *subresource) {
+    return allow_one(call, token,
+                     &(struct auth_attributes){.verb = verb,
+                                               .group = "",
+                                               .resource = "pods",
+                                               .subresource = subresource,
+                                               .namespace_ = web_segment(call, 1)});
+}
+
+static struct error *authorize(struct web_call *call, const char *token) {
     switch (call->route->access) {
     case ACCESS_WHARF:
-        return allow(call, &(struct auth_attributes){.verb = "get", .path = "/wharf"});
+        return allow_one(call, token, &(struct auth_attributes){.verb = "get", .path = "/wharf"});
     case ACCESS_WORKLOADS:
         return allow_list(call);
     case ACCESS_EXPLAIN:
         return allow_get(call);
     case ACCESS_LOGS:
-        return allow_pods(call, "get", "log");
+        return allow_pods(call, token, "get", "log");
     case ACCESS_EXEC:
-        return allow_pods(call, "create", "exec");
+        return allow_pods(call, token, "create", "exec");
     case ACCESS_OPEN:
         break;
     }
@@ -104,7 +113,7 @@ struct error *access_check(struct web_call *call, unsigned *code) {
         *code = error->code == ERROR_REFUSED ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE;
         return error;
     }
-    error = authorize(call);
+    error = authorize(call, token);
     *code = error ? code_of(error) : MHD_HTTP_OK;
     return error;
 }

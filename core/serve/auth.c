@@ -38,6 +38,8 @@ struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out) 
     if (!auth)
         return error_no_memory();
     auth->reviewer = *reviewer;
+    if (auth->reviewer.kept_ns == 0)
+        auth->reviewer.kept_ns = AUTH_KEPT_NS;
     auth->salt[0] = random_system();
     auth->salt[1] = random_system();
     known_tokens_init(&auth->known);
@@ -94,7 +96,7 @@ static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, 
 }
 
 static void keep(struct auth *auth, const unsigned char *key, int64_t now_ns, const char *first, const char *second) {
-    struct kept made = {.until_ns = now_ns + AUTH_KEPT_NS};
+    struct kept made = {.until_ns = now_ns + auth->reviewer.kept_ns};
     memcpy(made.key, key, sizeof made.key);
     if (!copy(first, &made.first) || !copy(second, &made.second)) {
         kept_clear(&made);

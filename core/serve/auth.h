@@ -15,6 +15,7 @@
 struct auth_reviewer {
     struct error *(*review)(void *ctx, const struct request *request, struct response *response);
     void *ctx;
+    int64_t kept_ns; // how long an answer is kept; 0: ten seconds
 };
 
 struct auth;

@@ -20,8 +20,9 @@ enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNE
 #define CONNECTIONS_EXEC ((size_t)64)
 #define CONNECTIONS_WATCH ((size_t)64)
 #define CONNECTIONS_REVIEW ((size_t)64) // wait for the review of their token; of one network at most half
-#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH + CONNECTIONS_REVIEW)
-#define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS) // including those being closed
+#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH)
+// Including those being closed.
+#define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS + CONNECTIONS_REVIEW)
 
 struct served_connection {
     int fd;

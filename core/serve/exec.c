@@ -21,6 +21,7 @@ struct exec_session {
     const atomic_bool *stop;
     struct target target;
     struct tunnel *tunnel;
+    struct grant *grant;
     // How the client's socket comes from the server's thread.
     pthread_mutex_t lock;
     pthread_cond_t arrived;
@@ -167,12 +168,18 @@ static void relay(struct exec_session *session) {
     if (!session->is_here)
         return;
     if (session->early)
-        relay_run(session->socket.fd, session->early, session->socket.early_len, session->tunnel, session->stop);
+        relay_run(&(struct relay){.client = session->socket.fd,
+                                  .tunnel = session->tunnel,
+                                  .early = session->early,
+                                  .early_len = session->socket.early_len,
+                                  .stop = session->stop,
+                                  .grant = session->grant});
     web_socket_close(&session->socket);
 }
 
 static void session_free(struct exec_session *session) {
     tunnel_close(session->tunnel);
+    grant_free(session->grant);
     target_close(&session->target);
     free(session->early);
     pthread_cond_destroy(&session->arrived);
@@ -205,6 +212,7 @@ void serve_exec(struct web_call *call) {
     }
     session->call = call;
     session->stop = &call->server->stopping;
+    session->grant = TAKE(call->grant);
     pthread_mutex_init(&session->lock, NULL);
     pthread_cond_init(&session->arrived, NULL);
     error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),

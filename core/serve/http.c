@@ -261,7 +261,9 @@ static struct error *start(struct http_server *server, const char *address, int 
     if (!error)
         error = newcomers_init(&server->newcomers);
     if (!error)
-        error = auth_new(&(struct auth_reviewer){source->review, source->ctx}, &server->auth);
+        error = auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth);
+    if (!error)
+        error = grants_new(server->auth, source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS, &server->grants);
     if (!error)
         error = departures_new(&server->departures);
     if (!error && source->api)
@@ -319,6 +321,7 @@ static void end_requests(struct http_server *server) {
         if (all[i])
             tasks_drain(all[i]);
     watchers_free(server->watchers);
+    grants_stop(server->grants);
 }
 
 void http_server_stop(struct http_server *server) {
@@ -332,6 +335,7 @@ void http_server_stop(struct http_server *server) {
     tasks_free(server->tasks);
     tasks_free(server->sessions);
     departures_free(server->departures);
+    grants_free(server->grants);
     auth_free(server->auth);
     shares_destroy(&server->shares);
     newcomers_destroy(&server->newcomers);

@@ -15,9 +15,11 @@
 #define REFRESH_MOST_NS (30 * CLOCK_SECOND)
 #define REFRESH_SHARE 20 // listing the pods takes at most this part of the time
 #define POLL_NS (200 * CLOCK_MS)
+#define GRANT_NS CLOCK_SECOND // until a lost grant is noticed
 
 static bool is_over(const struct log_session *session) {
-    return atomic_load(&session->server->stopping) || (session->stream && !stream_is_read(session->stream));
+    return atomic_load(&session->server->stopping) || (session->stream && !stream_is_read(session->stream)) ||
+           grant_is_lost(session->grant);
 }
 
 static void describe(const struct log_session *session, struct buffer *note) {
@@ -128,7 +130,7 @@ static void read_until(struct log_session *session, int64_t due_ns) {
         return;
     }
     stream_on_gone(session->stream, wake, transport);
-    curl_transport_poll(transport, wait_ns);
+    curl_transport_poll(transport, clock_earlier(wait_ns, GRANT_NS));
     logs_expire(session, clock_now().mono_ns);
     stream_on_gone(session->stream, NULL, NULL); // it may be replaced
 }
@@ -157,7 +159,17 @@ static void read_once(struct log_session *session) {
     tell_failures(session);
 }
 
+static void tell_lost_grant(const struct log_session *session) {
+    AUTO_BUFFER(line, 4096);
+    buffer_text(&line, "wharf: the log ends here: ");
+    text_show(&line, grant_reason(session->grant));
+    buffer_char(&line, '\n');
+    if (!line.failed)
+        (void)stream_write(session->stream, line.data, line.len);
+}
+
 static void session_free(struct log_session *session) {
+    grant_free(session->grant);
     if (session->stream) {
         stream_on_gone(session->stream, NULL, NULL);
         stream_end(session->stream);
@@ -180,6 +192,8 @@ static void run_session(void *arg) {
     } else {
         logs_answer(session);
         (session->options.follow ? follow : read_once)(session);
+        if (grant_is_lost(session->grant))
+            tell_lost_grant(session);
     }
     session_free(session);
 }
@@ -227,6 +241,7 @@ static struct error *session_new(struct web_call *call, struct log_session **out
         error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),
                             &call->server->stopping, &session->target);
     session->several = session->options.all_pods;
+    session->grant = TAKE(call->grant);
     return error;
 }
 

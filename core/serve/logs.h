@@ -46,6 +46,7 @@ struct log_session {
     struct log_options options;
     struct target target;
     struct stream *stream; // the producer's reference
+    struct grant *grant;
     struct log_source *sources[LOGS_SOURCES];
     size_t n_sources;
     bool several, full;

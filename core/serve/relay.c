@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/relay.h"
 
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/kube/websocket.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #define SIZE ((size_t)16 * 1024)
-#define POLL_MS 200 // between looks at `stop`
+#define POLL_MS 200               // between looks at `stop`
+#define CLOSE_POLICY 1008         // RFC 6455 section 7.4.1
+#define END_NS (2 * CLOCK_SECOND) // for the rest of a frame
 
 struct pipe { // one direction
     size_t start, end;
@@ -47,7 +53,8 @@ static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool
     return true;
 }
 
-static bool to_client(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
+static bool to_client(struct pipe *pipe, int client, struct tunnel *tunnel, struct websocket_frames *frames,
+                      bool *moved) {
     ptrdiff_t count = 0;
     if (pipe->start == pipe->end) {
         pipe->start = pipe->end = 0;
@@ -60,6 +67,7 @@ static bool to_client(struct pipe *pipe, int client, struct tunnel *tunnel, bool
         pipe->start < pipe->end ? client_write(client, pipe->bytes + pipe->start, pipe->end - pipe->start) : 0;
     if (sent < 0)
         return false;
+    websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
     pipe->start += (size_t)sent;
     *moved = *moved || count > 0 || sent > 0;
     return true;
@@ -78,23 +86,66 @@ static void wait_for(const struct pipe *up, const struct pipe *down, int client,
     (void)poll(polled, 2, POLL_MS);
 }
 
-void relay_run(int client, const void *early, size_t early_len, struct tunnel *tunnel, const atomic_bool *stop) {
-    struct pipe up = {.start = 0}, down = {.start = 0};
-    const char *rest = early;
-    while (early_len > 0 && !atomic_load(stop)) {
-        ptrdiff_t sent = tunnel_write(tunnel, rest, early_len);
+// The rest of the frame that has begun. False: it does not come, or cannot be sent.
+static bool end_frame(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
+    int64_t until_ns = clock_now().mono_ns + END_NS;
+    for (uint64_t rest; (rest = websocket_frames_rest(frames)) > 0;) {
+        ptrdiff_t count = 0;
+        if (pipe->start == pipe->end) {
+            pipe->start = pipe->end = 0;
+            count = tunnel_read(relay->tunnel, pipe->bytes, SIZE);
+            pipe->end = count > 0 ? (size_t)count : 0;
+        }
+        size_t len = pipe->end - pipe->start;
+        ptrdiff_t sent = client_write(relay->client, pipe->bytes + pipe->start, rest < len ? (size_t)rest : len);
+        if (count < 0 || sent < 0 || clock_now().mono_ns > until_ns)
+            return false;
+        websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
+        pipe->start += (size_t)sent;
+        if (sent == 0)
+            wait_for(&(struct pipe){.start = 0}, pipe, relay->client, tunnel_socket(relay->tunnel));
+    }
+    return true;
+}
+
+static void tell_lost_grant(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
+    AUTO_BUFFER(close, 256);
+    if (!end_frame(relay, pipe, frames))
+        return;
+    websocket_put_close(&close, CLOSE_POLICY, grant_reason(relay->grant));
+    if (!close.failed)
+        (void)client_write(relay->client, close.data, close.len);
+}
+
+static bool is_over(const struct relay *relay) {
+    return atomic_load(relay->stop) || grant_is_lost(relay->grant);
+}
+
+static bool send_early(const struct relay *relay) {
+    const char *at = relay->early;
+    for (size_t rest = relay->early_len; rest > 0;) {
+        ptrdiff_t sent = is_over(relay) ? -1 : tunnel_write(relay->tunnel, at, rest);
         if (sent < 0)
-            return;
-        rest += sent;
-        early_len -= (size_t)sent;
-        if (early_len > 0)
-            (void)poll(&(struct pollfd){.fd = tunnel_socket(tunnel), .events = POLLOUT}, 1, POLL_MS);
+            return false;
+        at += sent;
+        rest -= (size_t)sent;
+        if (rest > 0)
+            (void)poll(&(struct pollfd){.fd = tunnel_socket(relay->tunnel), .events = POLLOUT}, 1, POLL_MS);
     }
-    while (!atomic_load(stop)) {
+    return true;
+}
+
+void relay_run(const struct relay *relay) {
+    struct pipe up = {.start = 0}, down = {.start = 0};
+    struct websocket_frames frames = {.head_len = 0};
+    bool open = send_early(relay);
+    while (open && !is_over(relay)) {
         bool moved = false;
-        if (!to_tunnel(&up, client, tunnel, &moved) || !to_client(&down, client, tunnel, &moved))
-            return;
-        if (!moved)
-            wait_for(&up, &down, client, tunnel_socket(tunnel));
+        open = to_tunnel(&up, relay->client, relay->tunnel, &moved) &&
+               to_client(&down, relay->client, relay->tunnel, &frames, &moved);
+        if (open && !moved)
+            wait_for(&up, &down, relay->client, tunnel_socket(relay->tunnel));
     }
+    if (grant_is_lost(relay->grant))
+        tell_lost_grant(relay, &down, &frames);
 }

@@ -4,8 +4,17 @@
 #define WHARF_SERVE_RELAY_H
 
 #include "core/kube/tunnel.h"
+#include "core/serve/grants.h"
 
-// Until one side ends, or *stop. `early` was sent by the client before.
-void relay_run(int client, const void *early, size_t early_len, struct tunnel *tunnel, const atomic_bool *stop);
+struct relay {
+    int client;
+    struct tunnel *tunnel;
+    const void *early; // sent by the client before
+    size_t early_len;
+    const atomic_bool *stop;
+    const struct grant *grant; // NULL: none is needed
+};
+// Until one side ends, *stop, or the grant is lost: the client gets the reason as a WebSocket's close then.
+void relay_run(const struct relay *relay);
 
 #endif

@@ -25,7 +25,8 @@ static uint64_t resume_from(const struct web_call *call) {
 
 void serve_watch(struct web_call *call) {
     struct stream *stream = stream_new();
-    if (stream && watchers_add(call->server->watchers, stream, resume_from(call))) {
+    if (stream && watchers_add(call->server->watchers, stream, call->grant, resume_from(call))) {
+        call->grant = NULL;
         web_stream(call, WEB_EVENTS, NULL, stream);
         return;
     }

@@ -7,6 +7,7 @@
 #include "core/serve/auth.h"
 #include "core/serve/connections.h"
 #include "core/serve/departures.h"
+#include "core/serve/grants.h"
 #include "core/serve/http.h"
 #include "core/serve/newcomers.h"
 #include "core/serve/route.h"
@@ -27,6 +28,7 @@ struct http_server {
     struct tasks *tasks;
     struct tasks *sessions; // those of logs and exec
     struct auth *auth;
+    struct grants *grants;
     struct departures *departures;
     struct watchers *watchers; // NULL without an API
     struct ui ui;
@@ -58,7 +60,8 @@ struct web_call {
     struct api_parameter *parameters;
     size_t n_parameters;
     struct auth_user user;
-    struct share share; // of a stream or a session
+    struct share share;  // of a stream or a session
+    struct grant *grant; // of one; NULL: none is needed, or it was passed on
     // The answer.
     unsigned code;
     const char *content_type;

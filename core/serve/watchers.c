@@ -14,6 +14,7 @@
 
 struct watch_reader {
     struct stream *stream;
+    struct grant *grant;
     struct api_watch watch;
     unsigned quiet;
 };
@@ -45,7 +46,19 @@ struct error *watchers_new(const struct api_source *api, struct watchers **out) 
 
 static void reader_free(struct watch_reader *reader) {
     stream_end(reader->stream);
+    grant_free(reader->grant);
     free(reader);
+}
+
+static void push_end(const struct watch_reader *reader) {
+    AUTO_BUFFER(status, BATCH_MAX);
+    AUTO_BUFFER(event, BATCH_MAX);
+    api_failure(&status, 403, NULL, grant_reason(reader->grant));
+    buffer_text(&event, "event: end\ndata: ");
+    buffer_append(&event, status.data, status.len);
+    buffer_text(&event, "\n");
+    if (!status.failed && !event.failed)
+        (void)stream_push(reader->stream, &event);
 }
 
 // What changed, to one reader. One who is slow gets what changed since once the last batch was read. False: the reader
@@ -56,6 +69,10 @@ static bool serve_reader(const struct watchers *watchers, struct watch_reader *r
         return false;
     if (!stream_is_drained(reader->stream))
         return true;
+    if (grant_is_lost(reader->grant)) {
+        push_end(reader);
+        return false;
+    }
     struct error *error = api_watch_batch(watchers->api, &reader->watch, &batch);
     if (error) {
         log_fields(LOG_DEBUG, "no events for a reader of the API", {"error", error_text(error)});
@@ -124,11 +141,11 @@ static bool has_thread(struct watchers *watchers) {
     return watchers->running;
 }
 
-bool watchers_add(struct watchers *watchers, struct stream *stream, uint64_t sequence) {
+bool watchers_add(struct watchers *watchers, struct stream *stream, struct grant *grant, uint64_t sequence) {
     struct watch_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return false;
-    *reader = (struct watch_reader){.stream = stream, .watch = {.sequence = sequence}};
+    *reader = (struct watch_reader){.stream = stream, .grant = grant, .watch = {.sequence = sequence}};
     pthread_mutex_lock(&watchers->lock);
     bool ok = !watchers->stopping && watchers->count < CONNECTIONS_WATCH;
     if (ok) {

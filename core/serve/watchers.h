@@ -4,14 +4,15 @@
 #define WHARF_SERVE_WATCHERS_H
 
 #include "core/serve/api.h"
+#include "core/serve/grants.h"
 #include "core/serve/stream.h"
 
 struct watchers;
 struct error *watchers_new(const struct api_source *api, struct watchers **out);
 void watchers_free(struct watchers *watchers); // ends all of their streams; NULL is fine
 
-// Takes the producer's reference of the stream. `sequence`: what the reader knows already, 0: nothing. False: too many,
-// or no thread; the stream is not taken.
-bool watchers_add(struct watchers *watchers, struct stream *stream, uint64_t sequence);
+// Takes the producer's reference of the stream, and the grant, which may be NULL. `sequence`: what the reader knows
+// already, 0: nothing. False: too many, or no thread; neither is taken.
+bool watchers_add(struct watchers *watchers, struct stream *stream, struct grant *grant, uint64_t sequence);
 
 #endif

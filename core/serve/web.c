@@ -108,6 +108,7 @@ void web_call_free(struct web_call *call) {
     shares_leave(&call->server->shares, &call->share);
     for (size_t i = 0; i < 2 * call->n_upgrade_headers; i++)
         free(call->upgrade_headers[i]);
+    grant_free(call->grant);
     auth_user_clear(&call->user);
     buffer_free(&call->body);
     free(call->parameters);

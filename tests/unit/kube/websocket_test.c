@@ -163,6 +163,62 @@ static void a_message_of_too_many_frames_is_refused(void **state) {
     websocket_reader_free(&reader);
 }
 
+// However the bytes are cut, the ends of frames are found, and only those.
+static void the_ends_of_frames_are_found_in_a_stream(void **state) {
+    (void)state;
+    static const size_t lens[] = {0, 1, 125, 126, 65535, 65536};
+    static const size_t cuts[] = {1, 2, 3, 7, 1000, 100000};
+    AUTO_BUFFER(stream, (size_t)1 << 20);
+    size_t ends[6];
+    for (size_t i = 0; i < 6; i++) {
+        unsigned char head[10] = {0x82, (unsigned char)lens[i]};
+        size_t width = lens[i] < 126 ? 0 : lens[i] < 65536 ? 2 : 8;
+        if (width > 0)
+            head[1] = width == 2 ? 126 : 127;
+        for (size_t b = 0; b < width; b++)
+            head[2 + b] = (unsigned char)(lens[i] >> (8 * (width - 1 - b)));
+        assert_true(buffer_append(&stream, head, 2 + width));
+        for (size_t b = 0; b < lens[i]; b++)
+            assert_true(buffer_char(&stream, '\x82'));
+        ends[i] = stream.len;
+    }
+    for (size_t c = 0; c < 6; c++) {
+        struct websocket_frames frames = {.head_len = 0};
+        size_t at = 0, frame = 0, found = 0;
+        while (at < stream.len) {
+            uint64_t rest = websocket_frames_rest(&frames);
+            size_t step = rest > 0 && rest < cuts[c] ? (size_t)rest : rest == 0 ? 1 : cuts[c];
+            websocket_frames_pass(&frames, stream.data + at, step);
+            at += step;
+            if (websocket_frames_rest(&frames) == 0) {
+                assert_int_equal(at, ends[frame++]);
+                found++;
+            }
+        }
+        assert_int_equal(found, 6);
+    }
+}
+
+static void a_close_frame_has_a_code_and_as_much_of_the_reason_as_fits(void **state) {
+    (void)state;
+    char reason[200];
+    memset(reason, 'x', sizeof reason);
+    memcpy(reason + 122, "\xc3\xa4", 3); // a character that does not fit whole
+    struct websocket_reader reader;
+    enum websocket_opcode opcode;
+    const char *bytes;
+    size_t len;
+    AUTO_BUFFER(out, 256);
+    websocket_put_close(&out, 1008, reason);
+    websocket_reader_init(&reader);
+    assert_true(websocket_feed(&reader, out.data, out.len));
+    assert_int_equal(websocket_next(&reader, &opcode, &bytes, &len), WEBSOCKET_MESSAGE);
+    assert_int_equal(opcode, WEBSOCKET_CLOSE);
+    assert_int_equal(len, 2 + 122);
+    assert_memory_equal(bytes, "\x03\xf0xx", 4);
+    websocket_reader_free(&reader);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_handshake_is_that_of_the_rfc),
@@ -170,6 +226,8 @@ int main(void) {
         cmocka_unit_test(messages_are_read_whatever_the_chunks),
         cmocka_unit_test(what_violates_the_protocol_is_refused),
         cmocka_unit_test(a_message_of_too_many_frames_is_refused),
+        cmocka_unit_test(the_ends_of_frames_are_found_in_a_stream),
+        cmocka_unit_test(a_close_frame_has_a_code_and_as_much_of_the_reason_as_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

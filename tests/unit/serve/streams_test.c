@@ -2,12 +2,14 @@
 // Streams of a server over TCP: how many there may be, how they end, and that nothing else suffers.
 #include "core/base/text.h"
 #include "core/serve/connections.h"
+#include "core/serve/grants.h"
 #include "core/serve/http.h"
 #include "snapshot.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +18,8 @@
 #include <cmocka.h>
 
 struct served {
+    atomic_bool token_withdrawn, right_withdrawn, down;
+    atomic_uint unanswered;
     struct fake fake;
     struct adapters adapters;
     struct config config;
@@ -43,14 +47,20 @@ static struct error *query(void *ctx, query_run run, void *arg) {
     return error_new(ERROR_STOPPED, "not running yet");
 }
 
-// The token is the user's name, and everybody may do everything.
+// The token is the user's name, and everybody may do everything until it is withdrawn.
 static struct error *review(void *ctx, const struct request *request, struct response *response) {
-    (void)ctx;
+    struct served *served = ctx;
+    if (atomic_load(&served->down)) {
+        atomic_fetch_add(&served->unanswered, 1);
+        return error_new(ERROR_LIMIT, "no answer within 10 s");
+    }
     AUTO_JSON body = NULL;
     assert_null(json_parse(request->body, request->body_len, &body));
     const char *token = json_string(json_path(body, "spec", "token", NULL));
-    AUTO_TEXT text = token ? text_format("{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"%s\"}}}", token)
-                           : text_format("{\"status\":{\"allowed\":true}}");
+    AUTO_TEXT text =
+        token ? text_format("{\"status\":{\"authenticated\":%s,\"user\":{\"username\":\"%s\"}}}",
+                            atomic_load(&served->token_withdrawn) ? "false" : "true", token)
+              : text_format("{\"status\":{\"allowed\":%s}}", atomic_load(&served->right_withdrawn) ? "false" : "true");
     *response = (struct response){.reason = REASON_OK, .retry_after_ns = -1};
     return json_parse(text, strlen(text), &response->value);
 }
@@ -75,7 +85,8 @@ static int start(void **state) {
                                  .stalled_ns = stalled_ns,
                                  .api = &served->api,
                                  .review = review,
-                                 .ctx = served};
+                                 .ctx = served,
+                                 .review_ns = 50 * CLOCK_MS};
     assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
     *state = served;
     return 0;
@@ -138,7 +149,7 @@ static void streams_are_bounded_and_probes_are_answered_beside_them(void **state
         close(fds[i]);
 }
 
-#define AS(user) "Host: wharf.example\r\nAuthorization: Bearer " user "\r\n"
+#define AS(user) "Host: wharf.example\r\nAuthorization: Bearer " user "\r\nConnection: close\r\n"
 
 static void one_user_does_not_take_all_streams(void **state) {
     const struct served *served = *state;
@@ -163,6 +174,45 @@ static void one_user_does_not_take_all_streams(void **state) {
         code = code_of(again);
         close(again);
     }
+}
+
+// Reads to the end; the answer must contain the text.
+static void assert_ends_with_reason(int fd, const char *text) {
+    AUTO_BUFFER(answer, 1 << 20);
+    char chunk[4096];
+    buffer_text(&answer, "");
+    for (ssize_t len; (len = recv(fd, chunk, sizeof chunk, 0)) != 0;) {
+        if (len < 0)
+            fail_msg("it has not ended: %s", answer.data);
+        assert_true(buffer_append(&answer, chunk, (size_t)len));
+    }
+    if (!strstr(answer.data, text))
+        fail_msg("found %s, expected %s", answer.data, text);
+    close(fd);
+}
+
+static void a_watch_ends_when_its_token_or_its_right_is_withdrawn(void **state) {
+    struct served *served = *state;
+    int local = begin(served, "/api/v1/watch"), fd = begin_as(served, "/api/v1/watch", AS("jane"));
+    assert_int_equal(code_of(fd), 200);
+    atomic_store(&served->right_withdrawn, true);
+    assert_ends_with_reason(fd, "event: end\ndata: {\"kind\":\"Status\"");
+    atomic_store(&served->right_withdrawn, false);
+    fd = begin_as(served, "/api/v1/watch", AS("joe"));
+    assert_int_equal(code_of(fd), 200);
+    atomic_store(&served->token_withdrawn, true);
+    assert_ends_with_reason(fd, "the bearer token is not valid in the management cluster");
+    assert_int_equal(code_of(local), 200); // it needs none
+    close(local);
+}
+
+static void a_watch_ends_when_reviews_are_not_answered_again_and_again(void **state) {
+    struct served *served = *state;
+    int fd = begin_as(served, "/api/v1/watch", AS("jane"));
+    assert_int_equal(code_of(fd), 200);
+    atomic_store(&served->down, true);
+    assert_ends_with_reason(fd, "no answer within 10 s");
+    assert_true(atomic_load(&served->unanswered) >= GRANTS_UNVERIFIED);
 }
 
 // The timer of the server's side of a connection, in the kernel's table; "02": keepalive. "": it is not there.
@@ -254,6 +304,8 @@ int main(void) {
         SERVED(streams_are_bounded_and_probes_are_answered_beside_them),
         SERVED(a_stream_whose_reader_leaves_makes_room_for_another),
         SERVED(one_user_does_not_take_all_streams),
+        SERVED(a_watch_ends_when_its_token_or_its_right_is_withdrawn),
+        SERVED(a_watch_ends_when_reviews_are_not_answered_again_and_again),
         SERVED(a_client_that_vanished_is_noticed),
         SERVED(streams_end_with_the_server),
         SERVED(a_head_request_gets_no_stream),

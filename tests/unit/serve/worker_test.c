@@ -16,6 +16,14 @@
 enum worker { WORKER_SILENT, WORKER_ENDLESS, WORKER_MANY_PODS };
 #define MANY 120
 
+// RFC 6455 section 1.3 has this key and its answer.
+#define WEBSOCKET                                                                                                      \
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "                    \
+    "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n"
+#define ACCEPTED                                                                                                       \
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "          \
+    "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n"
+
 struct office {
     struct desk desk;
     pthread_mutex_t engine; // queries come from several threads
@@ -24,6 +32,7 @@ struct office {
     enum worker kind;
     char uid[64]; // of the mirror
     atomic_int logs, pages, over;
+    atomic_bool withdrawn; // the right of every caller
 };
 
 static void send_json(struct peer *peer, const char *body) {
@@ -58,6 +67,18 @@ static bool serve(void *ctx, struct peer *peer, const char *request) {
         peer_wait_closed(peer);
         return false;
     }
+    if (strstr(request,
+               "/exec?")) { // a frame whose second half comes once the right was withdrawn, and half of another
+        peer_send(peer, ACCEPTED "\x82\x06\x01"
+                                 "one");
+        while (!atomic_load(&office->withdrawn))
+            usleep(10000);
+        usleep(300000);
+        peer_send(peer, "tw\x82\x06\x01"
+                        "t");
+        peer_wait_closed(peer);
+        return false;
+    }
     if (office->kind == WORKER_ENDLESS) {
         atomic_fetch_add(&office->pages, 1);
         send_json(peer, "{\"metadata\":{\"continue\":\"again\"},\"items\":[]}");
@@ -89,10 +110,11 @@ static struct error *endpoint(void *ctx, const char *cluster, struct endpoint **
 }
 
 static struct error *review(void *ctx, const struct request *request, struct response *response) {
-    (void)ctx;
+    struct office *office = ctx;
     const char *text = strstr(request->body, "\"token\"")
                            ? "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\"}}}"
-                           : "{\"status\":{\"allowed\":true}}";
+                       : atomic_load(&office->withdrawn) ? "{\"status\":{\"allowed\":false}}"
+                                                         : "{\"status\":{\"allowed\":true}}";
     *response = (struct response){.reason = REASON_OK, .retry_after_ns = -1};
     return json_parse(text, strlen(text), &response->value);
 }
@@ -121,7 +143,8 @@ static void open_office(struct office *office, enum worker kind) {
                                  .review = review,
                                  .endpoint = endpoint,
                                  .ctx = office,
-                                 .patience_ns = CLOCK_SECOND};
+                                 .patience_ns = CLOCK_SECOND,
+                                 .review_ns = 50 * CLOCK_MS};
     assert_null(http_server_start("127.0.0.1:0", &source, &office->server));
 }
 
@@ -132,7 +155,7 @@ static void close_office(struct office *office) {
     pthread_mutex_destroy(&office->engine);
 }
 
-static int connect_to(const struct office *office, const char *path) {
+static int connect_with(const struct office *office, const char *path, const char *headers) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in name = {.sin_family = AF_INET,
                                .sin_port = htons(http_server_port(office->server)),
@@ -140,10 +163,13 @@ static int connect_to(const struct office *office, const char *path) {
     struct timeval patience = {.tv_sec = 20};
     assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    AUTO_TEXT request =
-        text_format("GET %s HTTP/1.1\r\nHost: w\r\nAuthorization: Bearer t\r\nConnection: close\r\n\r\n", path);
+    AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\nHost: w\r\nAuthorization: Bearer t\r\n%s\r\n", path, headers);
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
     return fd;
+}
+
+static int connect_to(const struct office *office, const char *path) {
+    return connect_with(office, path, "Connection: close\r\n");
 }
 
 // Reads until the text has come, or the end; "" is everything.
@@ -183,6 +209,38 @@ static void pages_without_an_end_are_not_read_for_ever(void **state) {
     close_office(&office);
 }
 
+static void a_log_that_is_followed_ends_when_the_right_is_withdrawn(void **state) {
+    (void)state;
+    struct office office;
+    open_office(&office, WORKER_MANY_PODS);
+    int fd = connect_to(&office, "/api/v1/logs/jobs/default/a?follow=true");
+    AUTO_TEXT head = read_until(fd, "line");
+    atomic_store(&office.withdrawn, true);
+    AUTO_TEXT rest = read_until(fd, "");
+    if (!strstr(rest,
+                "wharf: the log ends here: user jane may not get pods/log in namespace default of the management"))
+        fail_msg("%s: %s", head, rest);
+    close(fd);
+    close_office(&office);
+}
+
+#define REASON "user jane may not create pods/exec in namespace default of the management cluster"
+
+static void a_session_ends_when_the_right_is_withdrawn(void **state) {
+    (void)state;
+    struct office office;
+    open_office(&office, WORKER_SILENT);
+    int fd = connect_with(&office, "/api/v1/exec/jobs/default/a?command=ls", WEBSOCKET);
+    AUTO_TEXT head = read_until(fd, "one");
+    atomic_store(&office.withdrawn, true);
+    // The frame that has begun is whole, nothing of the next one comes, and the session closes with the reason.
+    AUTO_TEXT rest = read_until(fd, "");
+    if (!text_has_prefix(rest, "tw\x88") || !strstr(rest, REASON) || strlen(rest) != 2 + 4 + strlen(REASON))
+        fail_msg("%s: %s", head, rest);
+    close(fd);
+    close_office(&office);
+}
+
 // What is left of the file descriptors is for the connections to clusters.
 static void logs_take_a_part_of_the_file_descriptors(void **state) {
     (void)state;
@@ -214,6 +272,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_that_a_worker_does_not_open_is_given_up),
         cmocka_unit_test(pages_without_an_end_are_not_read_for_ever),
+        cmocka_unit_test(a_log_that_is_followed_ends_when_the_right_is_withdrawn),
+        cmocka_unit_test(a_session_ends_when_the_right_is_withdrawn),
         cmocka_unit_test(logs_take_a_part_of_the_file_descriptors),
     };
     alarm(120);
