@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
+#define COMMAND_MAX ((size_t)4000) // with the mark of a cut less than the log shows of a value
 
 struct exec_session {
     struct web_call *call; // until it is answered
@@ -83,10 +84,31 @@ static struct error *refusal(const struct exec_session *session, const struct tu
                      message ? message : "its API server did not accept the session");
 }
 
-static void tell(const struct exec_session *session, const struct pod *pod) {
+// The words as a shell would read them; what is too long is cut, which its end says.
+static void describe_command(const struct web_call *call, struct buffer *out) {
+    size_t count = 0;
+    const struct api_parameter *parameters = web_parameters(call, &count);
+    AUTO_BUFFER(words, PATH_MAX_BYTES * 4);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, "command") == 0) {
+            buffer_text(&words, words.len > 0 ? " " : "");
+            text_shell_word(&words, parameters[i].value);
+        }
+    size_t len = words.len;
+    if (len > COMMAND_MAX)
+        for (len = COMMAND_MAX; len > 0 && ((unsigned char)words.data[len] & 0xC0) == 0x80;)
+            len--;
+    buffer_append(out, words.data ? words.data : "", len);
+    if (len < words.len || words.failed)
+        buffer_printf(out, " ... (cut, %zu bytes)", words.len);
+}
+
+static void tell(const struct exec_session *session, const struct pod *pod, const struct pod_container *container) {
+    AUTO_BUFFER(command, COMMAND_MAX + 64);
+    describe_command(session->call, &command);
     log_fields(LOG_INFO, "exec session", {"user", web_user(session->call)}, {"cluster", session->target.mirror.cluster},
-               {"namespace", session->target.namespace_}, {"pod", pod->name},
-               {"command", web_parameter(session->call, "command")});
+               {"namespace", session->target.namespace_}, {"pod", pod->name}, {"container", container->name},
+               {"command", command.data ? command.data : ""});
 }
 
 // Opens the worker's side.
@@ -117,7 +139,7 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
         error = error_no_memory();
     if (error)
         return error;
-    tell(session, pod);
+    tell(session, pod, container);
     error = tunnel_open(session->target.direct.transport, path.data, headers, session->stop, &session->tunnel, answer);
     if (!error && !session->tunnel)
         error = refusal(session, answer);

@@ -2,12 +2,14 @@
 // Pods and logs of a worker that does not behave, read over TCP.
 #include "tests/unit/serve/desk.h"
 
+#include "core/base/log.h"
 #include "core/kube/curl_transport.h"
 #include "core/serve/http.h"
 #include "core/serve/logs.h"
 #include "tests/unit/kube/tls_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -241,6 +243,51 @@ static void a_session_ends_when_the_right_is_withdrawn(void **state) {
     close_office(&office);
 }
 
+// The log of a session with this query; free().
+static char *audit_of(const char *query) {
+    struct office office;
+    char text[16 * 1024];
+    int log[2];
+    assert_int_equal(pipe2(log, O_CLOEXEC | O_NONBLOCK), 0);
+    open_office(&office, WORKER_SILENT);
+    log_to(log[1]);
+    AUTO_TEXT path = text_format("/api/v1/exec/jobs/default/a?%s", query);
+    int fd = connect_with(&office, path, WEBSOCKET);
+    AUTO_TEXT head = read_until(fd, "one");
+    log_to(2);
+    ssize_t len = read(log[0], text, sizeof text - 1);
+    assert_true(len > 0);
+    text[len] = '\0';
+    atomic_store(&office.withdrawn, true);
+    close(fd);
+    close_office(&office);
+    close(log[0]);
+    close(log[1]);
+    const char *line = strstr(text, "exec session");
+    assert_non_null(line);
+    return strndup(line, strcspn(line, "\n"));
+}
+
+static void a_session_is_logged_with_each_word_of_its_command(void **state) {
+    (void)state;
+    AUTO_TEXT audit = audit_of("command=sh&command=-c&command=rm%20-rf%20'/'%0A%1B&command=");
+    if (!strstr(audit, "user=jane cluster=w1 namespace=default pod=p-0 container=main "
+                       "command=\"sh -c 'rm -rf '\\\\''/'\\\\''\\n\\u001b' ''\""))
+        fail_msg("%s", audit);
+}
+
+static void a_long_command_is_logged_with_a_mark_that_it_was_cut(void **state) {
+    (void)state;
+    AUTO_BUFFER(query, 16 * 1024);
+    buffer_text(&query, "command=");
+    while (query.len < 6000)
+        buffer_char(&query, 'x');
+    buffer_text(&query, "&command=evil");
+    AUTO_TEXT audit = audit_of(query.data);
+    if (!strstr(audit, "xxx ... (cut, 5997 bytes)") || strlen(audit) > 4300)
+        fail_msg("%s", audit);
+}
+
 // What is left of the file descriptors is for the connections to clusters.
 static void logs_take_a_part_of_the_file_descriptors(void **state) {
     (void)state;
@@ -274,6 +321,8 @@ int main(void) {
         cmocka_unit_test(pages_without_an_end_are_not_read_for_ever),
         cmocka_unit_test(a_log_that_is_followed_ends_when_the_right_is_withdrawn),
         cmocka_unit_test(a_session_ends_when_the_right_is_withdrawn),
+        cmocka_unit_test(a_session_is_logged_with_each_word_of_its_command),
+        cmocka_unit_test(a_long_command_is_logged_with_a_mark_that_it_was_cut),
         cmocka_unit_test(logs_take_a_part_of_the_file_descriptors),
     };
     alarm(120);
