@@ -264,6 +264,28 @@ struct error *rights_management(const struct rights_wanted *wanted, struct right
     return finish(&table);
 }
 
+// The pods of mirrors.
+static void add_pods(struct rights_table *table) {
+    const struct rights_wanted *wanted = table->wanted;
+    bool called = wanted->logs || wanted->exec;
+    if (!called && !wanted->features.pod_events)
+        return;
+    struct right right = {.scope = RIGHT_WORK, .group = "", .verbs = "get, list"};
+    if (called) {
+        right.comment = "The pods of mirrors, for wharf logs and wharf exec. Which caller may, the host asks the "
+                        "management cluster.";
+    }
+    rights_add_owners(table, called ? "get, list" : "get");
+    rights_add(table, &right, "pods");
+    right.comment = NULL;
+    right.verbs = "get";
+    if (wanted->logs)
+        rights_add(table, &right, "pods/log");
+    right.verbs = "create, get";
+    if (wanted->exec)
+        rights_add(table, &right, "pods/exec");
+}
+
 struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
     struct rights_table table = {.rights = out, .wanted = wanted};
@@ -299,22 +321,7 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                                    .group = "",
                                    .verbs = "list, watch"},
                    "nodes, pods");
-    if (wanted->features.pod_events && !wanted->logs)
-        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
-    if (wanted->logs || wanted->features.pod_events)
-        rights_add_owners(&table, wanted->logs ? "get, list" : "get");
-    if (wanted->logs) {
-        rights_add(&table,
-                   &(struct right){.scope = RIGHT_WORK,
-                                   .comment =
-                                       "wharf logs and wharf exec. Which caller may, the host asks the management "
-                                       "cluster.",
-                                   .group = "",
-                                   .verbs = "get, list"},
-                   "pods");
-        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
-        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
-    }
+    add_pods(&table);
     if (wanted->features.fencing)
         rights_add(&table, &leases, "leases");
     rights_add(&table,

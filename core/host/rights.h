@@ -52,7 +52,8 @@ struct rights_wanted {
     bool cluster_profiles;           // management: workers from ClusterProfiles
     bool namespace_labels;           // management: a rule of placement selects by them
     bool callers;                    // management: callers of the API are authenticated and authorized
-    bool logs;                       // worker: wharf logs and wharf exec
+    bool logs;                       // worker: wharf logs
+    bool exec;                       // worker: wharf exec
     struct rights_features features; // worker
     const char *seal_name;           // of the Secret
     const char *account;             // the host's ServiceAccount

@@ -44,6 +44,7 @@ void api_rights(struct api_call *call) {
     const struct api_source *source = call->source;
     const struct adapters *adapters = api_adapters_of(source);
     const char *account = api_parameter(call, "account"), *logs = api_parameter(call, "logs");
+    const char *exec = api_parameter(call, "exec");
     struct error *error = source->snapshot(source->ctx, &snapshot);
     if (error) {
         api_failed(call, error);
@@ -53,6 +54,7 @@ void api_rights(struct api_call *call) {
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)adapters->kinds,
                                    .n_kinds = adapters->n_kinds,
                                    .logs = !logs || strcmp(logs, "false") != 0,
+                                   .exec = exec && strcmp(exec, "true") == 0,
                                    .features = snapshot.features,
                                    .account = account ? account : RIGHTS_ACCOUNT};
     error = rights_worker(&wanted, &rights);

@@ -80,6 +80,11 @@ static struct error *refusal(const struct exec_session *session, const struct tu
     AUTO_JSON status = NULL;
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
     const char *message = json_string(json_get(status, "message"));
+    if (answer->status == 403)
+        return error_new(ERROR_REFUSED,
+                         "%s: the host may not run commands there: repeat wharf join for it with --exec "
+                         "(or apply wharf rbac --for worker --exec): %s",
+                         session->target.mirror.cluster, message ? message : "forbidden");
     return error_new(answer->status == 404 ? ERROR_NOT_FOUND : ERROR_IO, "%s: %s", session->target.mirror.cluster,
                      message ? message : "its API server did not accept the session");
 }

@@ -12,8 +12,10 @@ import threading
 import time
 
 import kubelet
+import manifests
 from jobs import job
 from service_proxy import ServiceProxy
+from skip import may_be_refused
 from wait import until
 
 _READ = [{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]
@@ -53,6 +55,21 @@ def _user(env, name, rules):
     cluster = env.clusters.management
     file = cluster.write(f"{namespace}-{name}.token", token + "\n")
     return cluster.kubeconfig(f"{namespace}-{name}", token_file=os.path.basename(file))
+
+
+def _let_the_host_run_commands(env):
+    """What `wharf rbac --exec` prints for the workers, beyond rbac-worker.yaml."""
+    rights = subprocess.run([env.host.wharf, "rbac", "--for", "worker", "--exec", "--adapters", env.host.adapters, "--config",
+                             os.path.join(manifests.FOLDER, "..", "all-adapters.yaml"), "--user", "wharf"],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
+    for worker in env.workers:
+        manifests.apply_text(worker.admin, rights)
+        until(lambda worker=worker: env.may(worker, "create", "pods/exec", "wharf"), "the rights of the host to be in force")
+
+
+def _operator(env):
+    _let_the_host_run_commands(env)
+    return _user(env, "operator", _EXEC)
 
 
 def _argv(env, kubeconfig, command, *args):
@@ -176,12 +193,19 @@ def a_reader_that_goes_away_ends_its_connection_to_the_worker(env, nodes):
     until(gone, "the log not to be read any more")
 
 
+@may_be_refused(("w1", "get", 403), ("w2", "get", 403))   # the session before the host has the right
 @_with_nodes
 def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
     env.use_all()
     user = _user(env, "operator", _EXEC)
     env.submit(job("inside", hold="all"))
-    _running_pod(env, "inside")
+    worker, _ = _running_pod(env, "inside")
+    for each in env.workers:
+        manifests.apply(each.admin, "rbac-worker.yaml")
+        until(lambda each=each: not env.may(each, "create", "pods/exec", "wharf"), "the right of the host to be gone")
+    code, _, err = _run(env, user, "exec", "job/inside", "--", "echo", "a")
+    assert code == 1 and f"{worker}: the host may not run commands there: repeat wharf join for it with --exec" in err, err
+    _let_the_host_run_commands(env)
     cases = [   # arguments, input, exit code, stdout, stderr
         (["job/inside", "--", "echo", "a b", "$c"], b"", 0, "a b $c\n", ""),
         (["job/inside", "--", "warn", "careful"], b"", 0, "", "careful\n"),
@@ -199,7 +223,7 @@ def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
 @_with_nodes
 def a_session_has_the_terminal_of_its_user(env, nodes):
     env.use_all()
-    user = _user(env, "operator", _EXEC)
+    user = _operator(env)
     env.submit(job("screen", hold="all"))
     _running_pod(env, "screen")
     ours, theirs = pty.openpty()
@@ -254,7 +278,7 @@ def whoever_has_a_client_certificate_uses_the_viewers_token(env, nodes):
 @_with_nodes
 def all_of_it_works_through_the_service_proxy_of_the_api_server(env, nodes):
     env.use_all()
-    _user(env, "operator", _EXEC)
+    _operator(env)
     env.submit(job("far", hold="all"))
     worker, pod = _running_pod(env, "far")
     nodes[worker].log(env.namespace, pod).write("from afar")
@@ -331,7 +355,7 @@ def a_reader_who_is_slow_holds_back_nobody_and_costs_no_memory(env, nodes):
 @_with_nodes
 def open_logs_and_sessions_end_with_the_host(env, nodes):
     env.use_all()
-    user = _user(env, "operator", _EXEC)
+    user = _operator(env)
     env.submit(job("open", hold="all"))
     worker, pod = _running_pod(env, "open")
     nodes[worker].log(env.namespace, pod).write("a")

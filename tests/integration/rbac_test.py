@@ -66,7 +66,8 @@ MANAGEMENT = expect(
     "in wharf-system create secrets", "in wharf-system get,list,watch,patch configmaps wharf-workers",
     "in wharf-system create configmaps",
     "in wharf-system list,create,patch,delete leases.coordination.k8s.io")
-LOGS = expect("everywhere get,list pods", "everywhere get pods/log", "everywhere create,get pods/exec")
+LOGS = expect("everywhere get,list pods", "everywhere get pods/log")
+EXEC = expect("everywhere create,get pods/exec")
 WORKER = LOGS | expect(
     "everywhere get,list,watch,create,patch,delete jobs.batch", "everywhere get namespaces kube-system",
     "everywhere list,watch,patch workloads.kueue.x-k8s.io",
@@ -91,6 +92,12 @@ class Rights(unittest.TestCase):
 
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
+
+    def test_commands_may_be_run_in_pods_only_where_that_is_asked_for(self):
+        self.assertEqual(rights(rbac("worker", "--exec")), WORKER | EXEC)
+        silent = self.config("podEvents: none\n")
+        self.assertEqual(rights(rbac("worker", "--exec", "--without-logs", "--config", silent)),
+                         WORKER - LOGS - expect("everywhere list,watch events") | EXEC | expect("everywhere get,list pods"))
 
     def test_without_logs_pods_are_read_for_their_events_only(self):
         self.assertEqual(rights(rbac("worker", "--without-logs")), WORKER - LOGS | expect("everywhere get,list pods"))

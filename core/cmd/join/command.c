@@ -28,6 +28,7 @@ enum {
     ENABLED,
     NAMESPACED,
     WITHOUT_LOGS,
+    EXEC,
     REDUCE_RIGHTS,
     SERVER,
     TOKEN_DURATION,
@@ -54,7 +55,8 @@ static const struct flag flags[] = {
     [NAMESPACED] = {.name = "namespaced",
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces of the worker"},
-    [WITHOUT_LOGS] = {.name = "without-logs", .help = "leave out what wharf logs and wharf exec need"},
+    [WITHOUT_LOGS] = {.name = "without-logs", .help = "leave out what wharf logs needs"},
+    [EXEC] = {.name = "exec", .help = "add what wharf exec needs: the host may run commands in pods of the worker"},
     [REDUCE_RIGHTS] = {.name = "reduce-rights",
                        .help = "take away rights that the host had in the worker and needs no longer"},
     [SERVER] = {.name = "server",
@@ -114,6 +116,7 @@ static struct error *read_options(const char *const values[], struct join *join)
     join->rights.account = values[ACCOUNT];
     join->server = values[SERVER];
     join->rights.with_logs = !values[WITHOUT_LOGS];
+    join->rights.with_exec = values[EXEC];
     join->name = values[NAME] ? strdup(values[NAME]) : name_of_context(values[CONTEXT]);
     if (!join->name)
         return error_no_memory();

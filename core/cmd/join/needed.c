@@ -70,15 +70,22 @@ static struct error *read_right(struct json *item, const char *account, struct r
                      verbs ? verbs : "?", resources ? resources : "?");
 }
 
-// `logs`: also those of wharf logs and wharf exec.
+// A host that does not know the parameter `exec` answers with that right always.
+static bool is_of_exec(const struct json *item) {
+    return text_equal(json_string(json_at(json_get(item, "resources"), 0)), "pods/exec");
+}
+
+// `logs`: also those of wharf logs.
 static struct error *ask_host(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
     AUTO_BUFFER(path, QUERY_MAX);
     buffer_text(&path, "/api/v1/rights");
     remote_parameter(&path, "account", join->rights.account);
     remote_parameter(&path, "logs", logs ? "true" : "false");
+    remote_parameter(&path, "exec", join->rights.with_exec ? "true" : "false");
     struct error *error = path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document);
     for (struct json *i = json_first(json_get(needed->document, "items")); !error && i; i = json_next(i))
-        error = read_right(i, join->rights.account, &needed->rights);
+        if (join->rights.with_exec || !is_of_exec(i))
+            error = read_right(i, join->rights.account, &needed->rights);
     if (!error && needed->rights.count == 0)
         error = error_new(ERROR_INVALID, "its /api/v1/rights is empty");
     return error;
@@ -152,8 +159,10 @@ static void put_lost_of_role(const struct json *role, const struct rights *right
 // What the flags --namespaced and --without-logs take away was asked for.
 static struct error *rights_without_limits(const struct join *join, struct rights *out) {
     const struct join_needed *with_logs = join->rights.with_logs ? &join->needed : &join->needed_with_logs;
-    struct rbac_options options = {
-        .account = join->rights.account, .with_logs = true, .given = join->rights.given ? &with_logs->rights : NULL};
+    struct rbac_options options = {.account = join->rights.account,
+                                   .with_logs = true,
+                                   .with_exec = join->rights.with_exec,
+                                   .given = join->rights.given ? &with_logs->rights : NULL};
     return rbac_rights(&options, &join->enabled, out);
 }
 
@@ -178,7 +187,7 @@ struct error *join_check_lost(struct join *join, bool agreed) {
     }
     return error_new(
         ERROR_REFUSED,
-        "%s: ClusterRole %s would lose %s: give the host's configuration with --config, or --reduce-rights "
+        "%s: ClusterRole %s would lose %s: give the host's configuration with --config%s, or --reduce-rights "
         "if the host no longer needs them",
-        join->worker.role, name, lost.data);
+        join->worker.role, name, lost.data, strstr(lost.data, "pods/exec") ? ", or --exec for wharf exec" : "");
 }

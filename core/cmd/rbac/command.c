@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, OUTPUT, N_FLAGS };
+enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT, N_FLAGS };
 
 static const struct flag flags[] = {
     [FOR] = {.name = "for",
@@ -24,7 +24,8 @@ static const struct flag flags[] = {
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces"},
     [USER] = {.name = "user", .argument = "NAME", .help = "grant the rights to this user as well"},
-    [WITHOUT_LOGS] = {.name = "without-logs", .help = "worker: leave out what wharf logs and wharf exec need"},
+    [WITHOUT_LOGS] = {.name = "without-logs", .help = "worker: leave out what wharf logs needs"},
+    [EXEC] = {.name = "exec", .help = "worker: add what wharf exec needs: the host may run commands in pods"},
     [OUTPUT] = {.letter = 'o', .argument = "FORMAT", .fallback = "yaml", .help = "yaml or json"},
 };
 
@@ -85,6 +86,7 @@ static int run(const struct arguments *arguments) {
     __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {.management = management,
                                                                                 .guard = guard,
                                                                                 .with_logs = !values[WITHOUT_LOGS],
+                                                                                .with_exec = values[EXEC],
                                                                                 .account = guard ? guards_account
                                                                                                  : values[ACCOUNT],
                                                                                 .user = values[USER]};

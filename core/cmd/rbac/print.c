@@ -47,6 +47,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
         .namespace_labels = config_needs_namespaces(config),
         .callers = !enabled->from_file || config->serve_address,
         .logs = options->with_logs,
+        .exec = options->with_exec,
         .features = rights_features_of(config),
     };
     if (options->guard)

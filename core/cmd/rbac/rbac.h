@@ -14,6 +14,7 @@ struct rbac_options {
     bool management;        // else a worker
     bool guard;             // of `wharf guard`, in a worker
     bool with_logs;         // worker
+    bool with_exec;         // worker
     const char *namespace_; // the host's own
     const char *account;    // the ServiceAccount, after which the roles are named
     const char *user;       // is bound too; NULL: only the ServiceAccount

@@ -27,7 +27,7 @@ worker: clusterrolebinding.rbac.authorization.k8s.io/wharf-worker created
 worker: role.rbac.authorization.k8s.io/wharf created in namespace wharf-system
 worker: rolebinding.rbac.authorization.k8s.io/wharf created in namespace wharf-system
 worker: token for serviceaccount/wharf created, valid until 2030-01-02T03:04:05Z
-worker: the host can connect and has all 22 rights that it needs
+worker: the host can connect and has all 20 rights that it needs
 management: namespace/wharf-system created
 management: secret/w1 created in namespace wharf-system
 worker w1 joined
@@ -131,7 +131,7 @@ class Join(Case):
             {"scope": "cluster", "group": "", "resources": ["nodes", "pods"], "verbs": ["list", "watch"], "name": None}],
             [{"group": "jobset.x-k8s.io", "resource": "jobsets", "versions": []}])
         told = self.join_without_names("--account", "other")
-        self.assertEqual(self.host.asked, [{"account": "other", "logs": "true"}])
+        self.assertEqual(self.host.asked, [{"account": "other", "logs": "true", "exec": "false"}])
         self.assertIn("worker: does not serve jobsets.jobset.x-k8s.io", told)
         role = self.worker.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/other-worker"]
         self.assertEqual([rule["resources"] for rule in role["rules"]], [["jobsets"], ["jobsets"], ["nodes", "pods"]])
@@ -170,6 +170,19 @@ class Join(Case):
         self.assertNotIn(("", "nodes", "list"), self.rules())
         self.join("--without-logs", "--namespaced", "a")   # asks for less itself
         self.assertNotIn(("", "pods/log", "get"), self.rules())
+
+    def test_commands_may_be_run_in_pods_only_with_exec_and_not_less_in_silence(self):
+        exec_right = ("", "pods/exec", "create")
+        self.join()
+        self.assertNotIn(exec_right, self.rules())
+        self.join("--exec")
+        self.assertIn(exec_right, self.rules())
+        self.assertEqual(self.join(code=1),
+                         "error: worker: ClusterRole wharf-worker would lose create, get of pods/exec: give the host's "
+                         "configuration with --config, or --exec for wharf exec, or --reduce-rights if the host no longer "
+                         "needs them\n")
+        self.join("--reduce-rights")
+        self.assertNotIn(exec_right, self.rules())
 
     def test_dry_run_prints_both_sides_without_a_token_and_writes_nothing(self):
         out = self.join("--dry-run", "--labels", "region=eu")

@@ -147,6 +147,9 @@ static void the_rights_that_the_host_needs_follow_its_settings(void **state) {
     assert_int_equal(get(&desk, "/api/v1/rights"), 200);
     assert_non_null(strstr(desk.body.data, "[\"nodes\",\"pods\"]"));
     assert_non_null(strstr(desk.body.data, "pods/log"));
+    assert_null(strstr(desk.body.data, "pods/exec"));
+    assert_int_equal(get(&desk, "/api/v1/rights?exec=true"), 200);
+    assert_non_null(strstr(desk.body.data, "pods/exec"));
     end(&desk);
 }
 

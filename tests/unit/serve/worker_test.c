@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum worker { WORKER_SILENT, WORKER_ENDLESS, WORKER_MANY_PODS };
+enum worker { WORKER_SILENT, WORKER_ENDLESS, WORKER_MANY_PODS, WORKER_WITHOUT_EXEC };
 #define MANY 120
 
 // RFC 6455 section 1.3 has this key and its answer.
@@ -69,8 +69,15 @@ static bool serve(void *ctx, struct peer *peer, const char *request) {
         peer_wait_closed(peer);
         return false;
     }
-    if (strstr(request,
-               "/exec?")) { // a frame whose second half comes once the right was withdrawn, and half of another
+    if (strstr(request, "/exec?") && office->kind == WORKER_WITHOUT_EXEC) {
+        static const char refusal[] =
+            "{\"kind\":\"Status\",\"message\":\"pods \\\"p-0\\\" is forbidden\",\"code\":403}";
+        peer_send(peer, "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                  sizeof refusal - 1, refusal);
+        return true;
+    }
+    // A frame whose second half comes once the right was withdrawn, and half of another.
+    if (strstr(request, "/exec?")) {
         peer_send(peer, ACCEPTED "\x82\x06\x01"
                                  "one");
         while (!atomic_load(&office->withdrawn))
@@ -243,6 +250,20 @@ static void a_session_ends_when_the_right_is_withdrawn(void **state) {
     close_office(&office);
 }
 
+static void a_worker_that_lets_the_host_run_no_commands_is_named_with_the_remedy(void **state) {
+    (void)state;
+    struct office office;
+    open_office(&office, WORKER_WITHOUT_EXEC);
+    int fd = connect_with(&office, "/api/v1/exec/jobs/default/a?command=ls", WEBSOCKET);
+    AUTO_TEXT answer = read_until(fd, "}\n");
+    close(fd);
+    if (!text_has_prefix(answer, "HTTP/1.1 403") ||
+        !strstr(answer, "w1: the host may not run commands there: repeat wharf join for it with --exec (or apply wharf "
+                        "rbac --for worker --exec): pods \\\"p-0\\\" is forbidden"))
+        fail_msg("%s", answer);
+    close_office(&office);
+}
+
 // The log of a session with this query; free().
 static char *audit_of(const char *query) {
     struct office office;
@@ -321,6 +342,7 @@ int main(void) {
         cmocka_unit_test(pages_without_an_end_are_not_read_for_ever),
         cmocka_unit_test(a_log_that_is_followed_ends_when_the_right_is_withdrawn),
         cmocka_unit_test(a_session_ends_when_the_right_is_withdrawn),
+        cmocka_unit_test(a_worker_that_lets_the_host_run_no_commands_is_named_with_the_remedy),
         cmocka_unit_test(a_session_is_logged_with_each_word_of_its_command),
         cmocka_unit_test(a_long_command_is_logged_with_a_mark_that_it_was_cut),
         cmocka_unit_test(logs_take_a_part_of_the_file_descriptors),
