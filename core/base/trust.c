@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define RECORD_MAX 8192
@@ -62,6 +63,7 @@ struct folder_walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];
     int links;
+    bool sticky_holds; // the file may be in a sticky folder itself
 };
 
 // Removes the next component from the rest; false at the end.
@@ -128,23 +130,47 @@ static struct error *step(struct folder_walk *walk, const char *name) {
         return NULL;
     // In a sticky folder like /tmp only the owner of a file can replace it (inode(7), S_ISVTX), and the next component
     // must be owned by root or the current user.
-    if ((info.st_mode & S_ISVTX) != 0 && has_more(walk))
+    if ((info.st_mode & S_ISVTX) != 0 && (walk->sticky_holds || has_more(walk)))
         info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
     return trust_owner_check(path, "folder", &info);
 }
 
-struct error *trust_folders_check(const char *path, char **resolved) {
-    struct folder_walk walk = {.links = 0};
+// To the end of an absolute path.
+static struct error *run(struct folder_walk *walk, const char *path) {
     char name[NAME_MAX + 1];
     struct stat root;
-    if (strlen(path) >= sizeof(walk.rest))
+    if (strlen(path) >= sizeof(walk->rest))
         return error_new(ERROR_REFUSED, "%s: the path is too long", path);
-    text_copy(walk.rest, sizeof(walk.rest), path);
+    text_copy(walk->rest, sizeof(walk->rest), path);
     if (stat("/", &root) != 0)
         return error_new(ERROR_IO, "/: %s", strerror(errno));
     struct error *error = trust_owner_check("/", "folder", &root);
-    while (!error && next_name(&walk, name))
-        error = step(&walk, name);
+    while (!error && next_name(walk, name))
+        error = step(walk, name);
+    return error;
+}
+
+struct error *trust_file_check(const char *path) {
+    struct folder_walk walk = {.sticky_holds = true};
+    struct stat info;
+    struct statvfs mounted;
+    char here[PATH_MAX];
+    if (stat(path, &info) != 0 || (statvfs(path, &mounted) == 0 && (mounted.f_flag & ST_RDONLY) != 0))
+        return NULL; // who reads it says what is wrong
+    if (path[0] != '/' && !getcwd(here, sizeof(here)))
+        return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
+    AUTO_TEXT whole = text_resolve_path(here, path);
+    struct error *error = whole ? run(&walk, whole) : error_no_memory();
+    if (error && error->code == ERROR_NOT_FOUND) { // /proc/self/fd/3 -> pipe:[4711]
+        error_free(error);
+        return NULL;
+    }
+    return !error && S_ISREG(info.st_mode) ? trust_owner_check(path, "file", &info) : error;
+}
+
+struct error *trust_folders_check(const char *path, char **resolved) {
+    struct folder_walk walk = {.links = 0};
+    struct error *error = run(&walk, path);
     if (error)
         return error;
     *resolved = strdup(walk.done[0] == '\0' ? "/" : walk.done);

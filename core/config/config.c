@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 #include "core/config/config_reader.h"
 #include "core/kube/budget.h"
 
@@ -353,7 +354,9 @@ static struct error *absolute_directory(const char *path, char **out) {
 
 static struct error *read_yaml(const char *path, struct config_reader *reader) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_file(path, FILE_MAX, &text);
+    struct error *error = error_wrap(trust_file_check(path), "%s is not read, as others could change it", path);
+    if (!error)
+        error = text_read_file(path, FILE_MAX, &text);
     if (!error)
         error = yaml_parse(path, !text.data ? "" : text.data, text.len, &reader->yaml);
     if (!error)
