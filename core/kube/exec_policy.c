@@ -10,10 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void clear_names(char ***names, size_t *count) {
+    for (size_t i = 0; i < *count; i++)
+        free((*names)[i]);
+    free(*names);
+    *names = NULL;
+    *count = 0;
+}
+
 void exec_policy_clear(struct exec_policy *policy) {
-    for (size_t i = 0; i < policy->n_allow; i++)
-        free(policy->allow[i]);
-    free(policy->allow);
+    clear_names(&policy->allow, &policy->n_allow);
+    clear_names(&policy->env, &policy->n_env);
     free(policy->setting);
     *policy = (struct exec_policy){.allow = NULL};
 }
@@ -24,24 +31,36 @@ void exec_policy_free(struct exec_policy *policy) {
     free(policy);
 }
 
-bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b) {
-    bool same = a->n_allow == b->n_allow && a->any == b->any && a->own_entry == b->own_entry;
-    for (size_t i = 0; i < a->n_allow && same; i++)
-        same = strcmp(a->allow[i], b->allow[i]) == 0;
+static bool same_names(char *const *a, size_t n_a, char *const *b, size_t n_b) {
+    bool same = n_a == n_b;
+    for (size_t i = 0; i < n_a && same; i++)
+        same = strcmp(a[i], b[i]) == 0;
     return same;
+}
+
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b) {
+    return a->any == b->any && a->own_entry == b->own_entry && a->env_is_given == b->env_is_given &&
+           same_names(a->allow, a->n_allow, b->allow, b->n_allow) && same_names(a->env, a->n_env, b->env, b->n_env);
+}
+
+static bool copy_names(char *const *from, size_t count, char ***to, size_t *copied) {
+    *to = calloc(count + 1, sizeof **to);
+    if (!*to)
+        return false;
+    for (; *copied < count; (*copied)++)
+        if (!((*to)[*copied] = strdup(from[*copied])))
+            return false;
+    return true;
 }
 
 static bool fill(struct exec_policy *copy, const struct exec_policy *policy) {
     copy->any = policy->any;
     copy->own_entry = policy->own_entry;
+    copy->env_is_given = policy->env_is_given;
     copy->setting = policy->setting ? strdup(policy->setting) : NULL;
-    copy->allow = calloc(policy->n_allow + 1, sizeof *copy->allow);
-    if (!copy->allow || (policy->setting && !copy->setting))
-        return false;
-    for (; copy->n_allow < policy->n_allow; copy->n_allow++)
-        if (!(copy->allow[copy->n_allow] = strdup(policy->allow[copy->n_allow])))
-            return false;
-    return true;
+    return !policy->setting == !copy->setting &&
+           copy_names(policy->allow, policy->n_allow, &copy->allow, &copy->n_allow) &&
+           copy_names(policy->env, policy->n_env, &copy->env, &copy->n_env);
 }
 
 bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out) {
@@ -50,6 +69,36 @@ bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out
         return true;
     exec_policy_free(*out);
     *out = NULL;
+    return false;
+}
+
+// By default: a profile, region or credentials of a cloud. None names a file, a program or a server.
+static bool is_harmless(const char *name, const char *value) {
+    static const char *const names[] = {"AAD_LOGIN_METHOD",
+                                        "AAD_SERVICE_PRINCIPAL_CLIENT_ID",
+                                        "AAD_SERVICE_PRINCIPAL_CLIENT_SECRET",
+                                        "AWS_ACCESS_KEY_ID",
+                                        "AWS_DEFAULT_REGION",
+                                        "AWS_PROFILE",
+                                        "AWS_REGION",
+                                        "AWS_SECRET_ACCESS_KEY",
+                                        "AWS_SESSION_TOKEN",
+                                        "AZURE_CLIENT_ID",
+                                        "AZURE_CLIENT_SECRET",
+                                        "AZURE_TENANT_ID",
+                                        "AWS_STS_REGIONAL_ENDPOINTS"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return !strchr(value, '/') || strstr(name, "SECRET") || strstr(name, "TOKEN");
+    return false;
+}
+
+bool exec_policy_allows_variable(const struct exec_policy *policy, const char *name, const char *value) {
+    if (!policy || !policy->env_is_given)
+        return is_harmless(name, value);
+    for (size_t i = 0; i < policy->n_env; i++)
+        if (strcmp(policy->env[i], name) == 0)
+            return true;
     return false;
 }
 

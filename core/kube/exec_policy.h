@@ -13,6 +13,11 @@
 struct exec_policy {
     char **allow; // names, searched in PATH, and absolute paths
     size_t n_allow;
+    // What a kubeconfig that is no file of this machine may set in their environment. Not given: exec_policy.c has
+    // some.
+    char **env;
+    size_t n_env;
+    bool env_is_given;
     bool any;       // every command: a user's own kubeconfig, in a command that this user runs
     bool own_entry; // the exec entry is the host's own, of a kubeconfig from a text: its `env` is trusted
     char *setting;  // what would allow a command, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
@@ -23,6 +28,8 @@ bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out
 bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // in what they allow
 void exec_policy_clear(struct exec_policy *policy);
 void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
+
+bool exec_policy_allows_variable(const struct exec_policy *policy, const char *name, const char *value);
 
 // Finds the file that `command` means: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a
 // path with "/" is below `directory` (NULL: it must be absolute). ERROR_REFUSED if it is not allowed, or if others than

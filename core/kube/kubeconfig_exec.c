@@ -74,24 +74,6 @@ static struct error *read_args(const struct kubeconfig_entry *exec, struct exec_
     return error_no_memory();
 }
 
-// Variables with which whoever wrote the kubeconfig would choose what code a permitted program loads, or which files it
-// reads. A kubeconfig that is a file of this machine may set them.
-static bool is_harmless(const char *name, const char *value) {
-    static const char *const prefixes[] = {"LD_",    "GLIBC_",  "GCONV_",    "MALLOC_", "BASH_", "PYTHON",
-                                           "PERL",   "RUBY",    "NODE_",     "JAVA_",   "_JAVA", "JDK_",
-                                           "DOTNET", "CORECLR", "LUA",       "GEM_",    "NPM_",  "GIT_",
-                                           "SSL_",   "OPENSSL", "REQUESTS_", "CURL_",   "XDG_"};
-    static const char *const names[] = {"PATH",     "HOME",  "ENV", "IFS",   "SHELLOPTS",
-                                        "BASHOPTS", "SHELL", "PS4", "TMPDIR"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        if (text_has_prefix(name, prefixes[i]))
-            return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0)
-            return false;
-    return !strchr(value, '/');
-}
-
 static struct error *read_variable(const struct kubeconfig_entry *exec, const struct json *item,
                                    const struct exec_policy *policy, char **out) {
     const char *name = json_string(json_get(item, "name"));
@@ -101,11 +83,12 @@ static struct error *read_variable(const struct kubeconfig_entry *exec, const st
         return entry_error(exec, "env", ERROR_INVALID,
                            "found an item that is not a variable, expected name and value, which are strings");
     bool trusted = exec->file->directory || (policy && policy->own_entry);
-    if (!trusted && !is_harmless(name, value))
-        return entry_error(exec, "env", ERROR_REFUSED,
-                           "found the variable %s, expected none that names a file or changes how programs are loaded: "
-                           "this kubeconfig is not a file of this machine",
-                           name);
+    if (!trusted && !exec_policy_allows_variable(policy, name, value))
+        return entry_error(
+            exec, "env", ERROR_REFUSED,
+            "found the variable %s, which a kubeconfig that is not a file of this machine may not set to "
+            "that: credentialPlugins.env lists those that it may set",
+            name);
     *out = text_format("%s=%s", name, value);
     return *out ? NULL : error_no_memory();
 }

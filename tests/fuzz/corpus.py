@@ -109,7 +109,7 @@ contexts: [{name: a, context: {cluster: a, user: a, namespace: n}}]
     users = ["token: t", "username: u, password: p", "tokenFile: /dev/null", "client-certificate-data: eA==, "
              "client-key-data: eA==", "exec: {command: c, apiVersion: client.authentication.k8s.io/v1}", "as: x",
              "as: x, as-uid: u, as-groups: [g, h], as-user-extra: {a/b: [c], d%: [e, f]}, exec: {command: sh, args: [a, b], "
-             "apiVersion: client.authentication.k8s.io/v1beta1, env: [{name: A, value: b}, {name: PATH, value: /x}], "
+             "apiVersion: client.authentication.k8s.io/v1beta1, env: [{name: AWS_REGION, value: b}, {name: PATH, value: /x}], "
              "provideClusterInfo: true, installHint: 'a b', interactiveMode: Never}"]
     for number, cluster in enumerate(clusters):
         for other, user in enumerate(users):

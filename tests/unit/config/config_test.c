@@ -124,7 +124,7 @@ static void every_key_is_read(void **state) {
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000, maxStatusSize: 1MiB}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
-             "credentialPlugins: {allow: [aws, ./bin/kubelogin, /opt/x]}\n"
+             "credentialPlugins: {allow: [aws, ./bin/kubelogin, /opt/x], env: [AWS_PROFILE, X]}\n"
              "rateLimit: {qps: 2.5, burst: 7, statusBytes: 64KiB}\nlog: {format: json, level: debug}\n",
         &problems);
     assert_int_equal(problems.count, 0);
@@ -165,6 +165,8 @@ static void every_key_is_read(void **state) {
     assert_string_equal(config->credential_plugins.allow[0], "aws");
     assert_path(config->credential_plugins.allow[1], "bin/kubelogin");
     assert_string_equal(config->credential_plugins.allow[2], "/opt/x");
+    assert_int_equal(config->credential_plugins.n_env, 2);
+    assert_string_equal(config->credential_plugins.env[1], "X");
     assert_true(text_has_prefix(config->credential_plugins.setting, "credentialPlugins.allow in /"));
     assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
     assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
@@ -353,6 +355,9 @@ static const struct {
      6,
      {"credentialPlugins.allow", "\"aws\"", "a list of credential plugins"}},
     {GOOD "credentialPlugins: {allow: [1]}\n", 6, {"credentialPlugins.allow[0]", "the name of a program, or its path"}},
+    {GOOD "credentialPlugins: {allow: [aws], env: [A=b]}\n",
+     6,
+     {"credentialPlugins.env[0]: found \"A=b\", expected the name of an environment variable"}},
     {GOOD "credentialPlugins: {allow: [~/aws]}\n", 6, {"credentialPlugins.allow[0]: found ~/aws"}},
     {GOOD "seal: key\n", 6, {"seal", "\"key\"", "a mapping"}},
     {GOOD "seal: {files: a}\n", 6, {"seal.files", "did you mean \"file\"?"}},

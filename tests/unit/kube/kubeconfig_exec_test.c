@@ -82,8 +82,8 @@ static void a_text_runs_only_what_the_policy_allows(void **state) {
     plugin_kit_search(kit);
     char *allow[] = {(char *)"aws", (char *)"missing"};
     const struct exec_policy policy = {.allow = allow, .n_allow = 2, .setting = (char *)"x.allow in y.yaml"};
-    static const char env[] = ": found the variable %s, expected none that names a file or changes how programs are "
-                              "loaded: this kubeconfig is not a file of this machine";
+    static const char env[] = ": found the variable %s, which a kubeconfig that is not a file of this machine may not "
+                              "set to that: credentialPlugins.env lists those that it may set";
     const struct {
         const char *exec, *field, *message, *variable;
     } cases[] = {
@@ -96,6 +96,10 @@ static void a_text_runs_only_what_the_policy_allows(void **state) {
          ": found no \"missing\" in PATH, expected the credential plugin to be installed; Ask Jane.", NULL},
         {"{" V1BETA1 ", command: aws, env: [{name: LD_PRELOAD, value: x.so}]}", ".env", env, "LD_PRELOAD"},
         {"{" V1BETA1 ", command: aws, env: [{name: PATH, value: bin}]}", ".env", env, "PATH"},
+        {"{" V1BETA1 ", command: aws, env: [{name: LESSOPEN, value: '|id'}]}", ".env", env, "LESSOPEN"},
+        {"{" V1BETA1 ", command: aws, env: [{name: AWS_ENDPOINT_URL, value: x}]}", ".env", env, "AWS_ENDPOINT_URL"},
+        {"{" V1BETA1 ", command: aws, env: [{name: AWS_REGION, value: x.example/}]}", ".env", env, "AWS_REGION"},
+        {"{" V1BETA1 ", command: aws, env: [{name: AZURE_CLIENT_ID, value: a}, {name: AWS_REGION}]}", NULL, NULL, NULL},
         {"{" V1BETA1 ", command: aws, env: [{name: PYTHONPATH, value: x}]}", ".env", env, "PYTHONPATH"},
         {"{" V1BETA1 ", command: aws, env: [{name: AWS_CONFIG_FILE, value: /tmp/x}]}", ".env", env, "AWS_CONFIG_FILE"},
     };
@@ -118,6 +122,15 @@ static void a_text_runs_only_what_the_policy_allows(void **state) {
         error_free(error);
         endpoint_free(endpoint);
     }
+    // As the configuration lists them, and no others.
+    char *listed[] = {(char *)"AWS_ROLE_ARN"};
+    const struct exec_policy with_env = {.allow = allow, .n_allow = 2, .env = listed, .n_env = 1, .env_is_given = true};
+    struct endpoint *of_env;
+    assert_null(parse("{" V1BETA1 ", command: aws, env: [{name: AWS_ROLE_ARN, value: a/b}]}", &with_env, &of_env));
+    endpoint_free(of_env);
+    struct error *unlisted = parse("{" V1BETA1 ", command: aws, env: [{name: AWS_PROFILE}]}", &with_env, &of_env);
+    assert_non_null(unlisted);
+    error_free(unlisted);
     // The host's own entry, for which a ClusterProfile only names the cluster.
     const struct exec_policy own = {.allow = allow, .n_allow = 2, .own_entry = true};
     struct endpoint *endpoint;
