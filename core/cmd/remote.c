@@ -68,9 +68,6 @@ void remote_close(struct remote *remote) {
     for (size_t i = 0; i < remote->n_places; i++)
         free(remote->places[i].server);
     endpoint_free(remote->management_endpoint);
-    if (remote->token)
-        explicit_bzero(remote->token, strlen(remote->token));
-    free(remote->token);
     free(remote->missing);
     free(remote->tried);
     config_free(remote->config);

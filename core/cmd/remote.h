@@ -72,9 +72,11 @@ struct error *remote_stream(struct remote *remote, const char *path, const struc
 struct error *remote_authorize(struct remote *remote);
 struct transport *remote_transport(struct remote *remote);
 const char *remote_prefix(const struct remote *remote);
-// The ServiceAccount "NAMESPACE/NAME" as which the host knows a caller who has no token of their own; NULL: the caller
-// has one, or none was needed. free()
+// The ServiceAccount "NAMESPACE/NAME" as which the host knows a caller whose own token it does not get; NULL: it has
+// that, or none was needed. free()
 char *remote_account(const struct remote *remote);
+// Whether the caller has a token that this address does not get, see remote_token.c.
+bool remote_withholds_token(const struct remote *remote);
 
 // The management cluster, opened at the first call: of --context or --kubeconfig; or that of the host's configuration,
 // with the caller's credentials if the current context is the same cluster, else with those of the configuration; or

@@ -118,7 +118,7 @@ void remote_leave_place(struct remote *remote) {
     remote->own_endpoint = NULL;
     remote->prefix = NULL;
     remote->place = NULL;
-    remote->authorized = false;
+    remote_forget_token(remote);
 }
 
 static struct error *use_place(struct remote *remote, const struct remote_place *place) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by remote.c, remote_find.c (where the host is), remote_management.c (its management cluster, and who calls)
-// and remote_requests.c.
+// Shared by remote.c, remote_find.c (where the host is), remote_management.c (its management cluster), remote_token.c
+// (who calls) and remote_requests.c.
 #ifndef WHARF_CMD_REMOTE_INTERNAL_H
 #define WHARF_CMD_REMOTE_INTERNAL_H
 
@@ -21,8 +21,6 @@ struct remote {
     const char *host_namespace, *service_account, *kubeconfig, *context; // not owned
     struct config *config;                                               // of the host; or NULL
     struct endpoint *management_endpoint;                                // NULL: not loaded yet
-    char *token;                                                         // NULL: not obtained yet
-    bool borrows_token;                                                  // of a ServiceAccount
     struct transport *management_transport;
     struct client *management;
     bool management_checked; // that it is the host's
@@ -37,6 +35,9 @@ struct remote {
     char *prefix;                  // of paths at the endpoint
     struct transport *host_transport;
     struct client *host;
+    char *token;     // for this place; NULL: not obtained yet
+    char *account;   // "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: the caller's own token
+    bool withheld;   // the caller has a token, which is not sent to this place
     bool authorized; // the transport sends the token
     char *tried;     // the places before it with their results, for messages
 };
@@ -50,11 +51,13 @@ void remote_leave_place(struct remote *remote);
 // The sentence for a host that was not reached; the next request tries all places again.
 struct error *remote_unreached(struct remote *remote, const char *result);
 
-// Obtains the token.
-struct error *remote_token(struct remote *remote, const char **token);
+// remote_token.c. Obtains a token that the place in use may have, and makes the transport send it.
+struct error *remote_send_token(struct remote *remote);
+void remote_forget_token(struct remote *remote);
 
-// Loads management_endpoint, unless it is loaded.
+// Loads management_endpoint, unless it is loaded; the second one opens it too.
 struct error *remote_load_management(struct remote *remote);
+struct error *remote_open_management(struct remote *remote);
 struct error *remote_client(const struct endpoint *endpoint, const char *name, struct transport **transport,
                             struct client **client);
 

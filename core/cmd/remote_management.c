@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management cluster of the host, and the token with which the host knows the caller.
+// The management cluster of the host.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/cluster.h"
 #include "core/cmd/remote_internal.h"
-#include "core/host/rights.h"
 #include "core/kube/ask.h"
 #include "core/kube/cluster_id.h"
-#include "core/kube/token_request.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define AUDIENCE "wharf.dev"
-#define TOKEN_SECONDS 3600
 
 // The files that kubectl would use: the flag, KUBECONFIG, ~/.kube/config; free(). NULL: none.
 static char *user_kubeconfig(const struct remote *remote) {
@@ -41,7 +36,7 @@ struct error *remote_load_management(struct remote *remote) {
     return cluster_beside(remote->config, paths, &remote->management_endpoint);
 }
 
-static struct error *open_management(struct remote *remote) {
+struct error *remote_open_management(struct remote *remote) {
     struct error *error = remote_load_management(remote);
     if (!error && !remote->management)
         error = remote_client(remote->management_endpoint, "management", &remote->management_transport,
@@ -72,7 +67,7 @@ static struct error *check_same_cluster(struct remote *remote) {
 }
 
 struct error *remote_management(struct remote *remote, struct client **out) {
-    struct error *error = open_management(remote);
+    struct error *error = remote_open_management(remote);
     if (!error && remote->own_endpoint && !remote->management_checked)
         error = check_same_cluster(remote);
     remote->management_checked = !error;
@@ -85,57 +80,4 @@ struct error *remote_namespace(struct remote *remote, const char **out) {
     *out = error || !remote->management_endpoint->namespace_ ? "default" : remote->management_endpoint->namespace_;
     error_free(error); // without a kubeconfig there is no other namespace
     return NULL;
-}
-
-static struct error *ask_for_token(struct remote *remote, const char *namespace_, const char *account) {
-    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    struct token_request request = {.body = NULL};
-    int64_t expires_ns = 0;
-    struct error *error = open_management(remote);
-    if (!error)
-        error = token_request_make(namespace_, account, TOKEN_SECONDS, AUDIENCE, &request);
-    if (!error)
-        error = ask(remote->management, &request.request, &response);
-    token_request_clear(&request);
-    if (!error && response.code == 404)
-        return error_new(ERROR_REFUSED,
-                         "ServiceAccount %s/%s, whose token would be used, does not exist there: \"wharf rbac --for "
-                         "management | kubectl apply -f -\" makes it, --service-account names another one",
-                         namespace_, account);
-    if (!error)
-        error = token_request_read(&response, &remote->token, &expires_ns);
-    if (error && response.code > 0)
-        error->code = ERROR_REFUSED;
-    return error_wrap(error, "ServiceAccount %s/%s", namespace_, account);
-}
-
-static char *account_of(const struct remote *remote) {
-    return remote->service_account ? strdup(remote->service_account)
-                                   : text_format("%s/" RIGHTS_VIEWER, remote->host_namespace);
-}
-
-char *remote_account(const struct remote *remote) {
-    return remote->borrows_token ? account_of(remote) : NULL;
-}
-
-// A caller with a client certificate has no token that the host could have reviewed.
-static struct error *request_token(struct remote *remote) {
-    AUTO_TEXT account = account_of(remote);
-    char *slash = account ? strchr(account, '/') : NULL;
-    if (!slash)
-        return error_no_memory();
-    *slash = '\0';
-    remote->borrows_token = true;
-    return error_wrap(ask_for_token(remote, account, slash + 1), "no token for the host: %s has none",
-                      remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
-}
-
-struct error *remote_token(struct remote *remote, const char **token) {
-    struct error *error = remote->token ? NULL : remote_load_management(remote);
-    if (!error && !remote->token)
-        error = endpoint_fetch_token(remote->management_endpoint, &remote->token);
-    if (!error && !remote->token)
-        error = request_token(remote);
-    *token = remote->token;
-    return error;
 }

@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is
 // asked for.
-#include "core/base/address.h"
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
 #include "core/kube/ask.h"
-#include "core/kube/server_url.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TOKEN_HEADER "Wharf-Authorization: Bearer %s" // an API server that proxies removes Authorization
 #define ERROR_BODY_MAX ((size_t)64 << 10)
 #define POLL_NS (200 * CLOCK_MS)
-
-// Whoever reads the network would have the token.
-static struct error *check_confidential(const struct remote *remote) {
-    const struct endpoint *endpoint = remote->own_endpoint ? remote->own_endpoint : remote->management_endpoint;
-    const char *server = endpoint->server;
-    struct server_url url;
-    struct error *error = server_url_parse(server, &url);
-    if (error)
-        return error;
-    if (!url.tls && !address_is_local(url.host))
-        error = error_new(ERROR_REFUSED,
-                          "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
-                          "server's service proxy, or kubectl port-forward",
-                          server);
-    server_url_free(&url);
-    return error;
-}
-
-static struct error *send_token(struct remote *remote) {
-    const char *token = NULL;
-    struct error *error = check_confidential(remote);
-    if (!error)
-        error = remote_token(remote, &token);
-    if (error)
-        return error;
-    AUTO_TEXT header = text_format(TOKEN_HEADER, token);
-    remote->authorized = header && curl_transport_header(remote->host_transport, header);
-    return remote->authorized ? NULL : error_no_memory();
-}
 
 struct transport *remote_transport(struct remote *remote) {
     return remote->host_transport;
@@ -51,7 +19,7 @@ struct transport *remote_transport(struct remote *remote) {
 static struct error *begin(struct remote *remote) {
     struct error *error = remote_locate(remote);
     if (!error && !remote->own_endpoint && !remote->authorized)
-        error = send_token(remote);
+        error = remote_send_token(remote);
     if (!error)
         return NULL;
     if (!remote->missing && !remote->tried) {
@@ -65,7 +33,7 @@ static struct error *begin(struct remote *remote) {
 
 struct error *remote_authorize(struct remote *remote) {
     struct error *error = begin(remote);
-    return error || remote->authorized ? error : send_token(remote);
+    return error || remote->authorized ? error : remote_send_token(remote);
 }
 
 // The API server's own answer for a Service that does not exist or has no pods.
@@ -99,7 +67,7 @@ struct error *remote_get(struct remote *remote, const char *path, struct json **
     error = whole ? ask_raw(remote->host, whole, &response) : error_no_memory();
     if (!error && response.code == 401 && !remote->authorized) {
         response_clear(&response);
-        error = send_token(remote);
+        error = remote_send_token(remote);
         if (!error)
             error = ask_raw(remote->host, whole, &response);
     }
@@ -166,7 +134,7 @@ struct error *remote_stream(struct remote *remote, const char *path, const struc
     if (!error && streaming.response.code == 401 && !remote->authorized) {
         response_clear(&streaming.response);
         streaming = (struct streaming){.reader = reader, .response = {.retry_after_ns = -1}};
-        error = send_token(remote);
+        error = remote_send_token(remote);
         if (!error)
             error = stream_once(remote, whole, &streaming);
     }

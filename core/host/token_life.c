@@ -3,7 +3,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/json/json.h"
 
 #include <string.h>
 
@@ -20,7 +19,7 @@ static bool to_base64(const char *text, size_t len, struct buffer *out) {
     return !out->failed;
 }
 
-static bool payload(const char *token, struct json **out) {
+bool token_claims_read(const char *token, struct json **out) {
     const char *begin = strchr(token, '.');
     const char *end = begin ? strchr(begin + 1, '.') : NULL;
     AUTO_BUFFER(base64, TOKEN_MAX);
@@ -37,7 +36,7 @@ static bool payload(const char *token, struct json **out) {
 
 bool token_life_read(const char *token, struct token_life *out) {
     AUTO_JSON claims = NULL;
-    if (!token || !payload(token, &claims))
+    if (!token || !token_claims_read(token, &claims))
         return false;
     int64_t expires_s = json_int64(json_get(claims, "exp"), 0);
     int64_t issued_s = json_int64(json_get(claims, "iat"), expires_s - HOUR_S);

@@ -3,6 +3,8 @@
 #ifndef WHARF_HOST_TOKEN_LIFE_H
 #define WHARF_HOST_TOKEN_LIFE_H
 
+#include "core/json/json.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +14,9 @@ struct token_life {
 
 // False: not a JWT, or without exp. Without iat it counts as issued an hour before it expires.
 bool token_life_read(const char *token, struct token_life *out); // NULL: false
+
+// The claims of a token, json_free(). False: it is not a JWT.
+bool token_claims_read(const char *token, struct json **out);
 
 // When to request the next one: when 80 % of its life are over.
 int64_t token_life_renew_at(const struct token_life *life);

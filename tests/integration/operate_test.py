@@ -4,6 +4,7 @@
 
     operate_test.py BUILD_FOLDER [unittest arguments]
 """
+import base64
 import http.server
 import json
 import os
@@ -66,6 +67,12 @@ class Server:
 
     def writes(self):
         return [key for key in self.asked if key[0] != "GET"]
+
+
+def jwt(**claims):
+    def part(value):
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+    return ".".join((part({"alg": "RS256"}), part(claims), "c2lnbmF0dXJl"))
 
 
 def api_server(uid, namespace="wharf-system", written=lambda data: None):
@@ -460,7 +467,7 @@ class Tokens(Case):
             self.assertIn(word, err)
         with open(self.kubeconfig, encoding="utf-8") as file:
             config = json.load(file)
-        config["users"][0]["user"] = {"token": "mine"}
+        config["users"][0]["user"] = {"token": jwt(sub="jane", aud=["wharf.dev"])}   # one that a plain port may have
         config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"   # a token is for TLS; it is not asked
         self.write("kubeconfig", json.dumps(config))
         code, _, err = self.wharf(*arguments)

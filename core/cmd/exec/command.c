@@ -49,14 +49,19 @@ static struct error *make_path(struct remote *remote, const char *const *values,
 static struct error *refusal(const struct remote *remote, const struct tunnel_answer *answer) {
     AUTO_JSON status = NULL;
     AUTO_TEXT account = remote_account(remote);
+    bool withheld = remote_withholds_token(remote);
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
     const char *message = json_string(json_get(status, "message"));
     if (message && answer->status == 403 && account)
         return error_new(ERROR_REFUSED,
-                         "the host: %s; your kubeconfig has no token, and no API server passes a client certificate on "
-                         "to the host, so you are ServiceAccount %s there: use a kubeconfig with a token, or "
+                         "the host: %s; %s, so you are ServiceAccount %s there: use %s, or "
                          "name an account that may create pods/exec with --service-account",
-                         message, account);
+                         message,
+                         withheld ? "your own token is not sent over plain HTTP"
+                                  : "your kubeconfig has no token, and no API server passes a client certificate on to "
+                                    "the host",
+                         account,
+                         withheld ? "the host's Unix socket (--server unix:PATH)" : "a kubeconfig with a token");
     return message ? error_new(ERROR_IO, "the host: %s", message)
                    : error_new(ERROR_IO, "found the status %d, expected a WebSocket; is this a host with exec?",
                                answer->status);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The token with which the host knows the caller. The caller's own token opens the management cluster, so only an
+// endpoint that has proven its identity gets it: an API server over TLS, the host over TLS, or at its Unix socket. Any
+// program of this machine can listen on a loopback port; it gets a token that is of use at the host alone.
+#include "core/base/address.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/remote_internal.h"
+#include "core/host/rights.h"
+#include "core/host/token_life.h"
+#include "core/kube/ask.h"
+#include "core/kube/server_url.h"
+#include "core/kube/token_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_HEADER "Wharf-Authorization: Bearer %s" // an API server that proxies removes Authorization
+#define AUDIENCE "wharf.dev"
+#define TOKEN_SECONDS 3600
+#define ACCOUNT_PREFIX "system:serviceaccount:"
+
+static const struct endpoint *endpoint_of(const struct remote *remote) {
+    return remote->own_endpoint ? remote->own_endpoint : remote->management_endpoint;
+}
+
+// *proven: nobody but the host, or its API server, reads the request.
+static struct error *check_confidential(const struct remote *remote, bool *proven) {
+    const char *server = endpoint_of(remote)->server;
+    struct server_url url;
+    struct error *error = server_url_parse(server, &url);
+    if (error)
+        return error;
+    *proven = url.tls;
+    if (!url.tls && !address_is_local(url.host))
+        error = error_new(ERROR_REFUSED,
+                          "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
+                          "server's service proxy, or kubectl port-forward",
+                          server);
+    server_url_free(&url);
+    return error;
+}
+
+static bool is_audience(const struct json *value) {
+    return text_equal(json_string(value), AUDIENCE);
+}
+
+static bool is_for_host_alone(const struct json *claims) {
+    const struct json *audience = json_get(claims, "aud");
+    return is_audience(audience) || (json_size(audience) == 1 && is_audience(json_at(audience, 0)));
+}
+
+// "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: none, or out of memory. free()
+static char *account_of_token(const struct json *claims) {
+    const char *subject = json_string_or(json_get(claims, "sub"), "");
+    if (!text_has_prefix(subject, ACCOUNT_PREFIX))
+        return NULL;
+    char *account = strdup(subject + strlen(ACCOUNT_PREFIX));
+    char *colon = account ? strchr(account, ':') : NULL;
+    if (colon)
+        *colon = '/';
+    return account;
+}
+
+static struct error *ask_for_token(struct remote *remote, const char *namespace_, const char *account) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    struct token_request request = {.body = NULL};
+    int64_t expires_ns = 0;
+    struct error *error = remote_open_management(remote);
+    if (!error)
+        error = token_request_make(namespace_, account, TOKEN_SECONDS, AUDIENCE, &request);
+    if (!error)
+        error = ask(remote->management, &request.request, &response);
+    token_request_clear(&request);
+    if (!error && response.code == 404)
+        return error_new(ERROR_REFUSED,
+                         "ServiceAccount %s/%s, whose token would be used, does not exist there: \"wharf rbac --for "
+                         "management | kubectl apply -f -\" makes it, --service-account names another one",
+                         namespace_, account);
+    if (!error)
+        error = token_request_read(&response, &remote->token, &expires_ns);
+    if (error && response.code > 0)
+        error->code = ERROR_REFUSED;
+    return error_wrap(error, "ServiceAccount %s/%s", namespace_, account);
+}
+
+char *remote_account(const struct remote *remote) {
+    return remote->account ? strdup(remote->account) : NULL;
+}
+
+bool remote_withholds_token(const struct remote *remote) {
+    return remote->withheld;
+}
+
+// Of the account that a flag names, else of the caller's own, else of the command line's.
+static struct error *request_token(struct remote *remote, char *own) {
+    free(remote->account);
+    remote->account = remote->service_account ? strdup(remote->service_account)
+                      : own                   ? strdup(own)
+                                              : text_format("%s/" RIGHTS_VIEWER, remote->host_namespace);
+    const char *slash = remote->account ? strchr(remote->account, '/') : NULL;
+    AUTO_TEXT namespace_ = slash ? strndup(remote->account, (size_t)(slash - remote->account)) : NULL;
+    return namespace_ ? ask_for_token(remote, namespace_, slash + 1) : error_no_memory();
+}
+
+static struct error *replace_token(struct remote *remote, const struct json *claims) {
+    AUTO_TEXT account = account_of_token(claims);
+    remote_forget_token(remote);
+    remote->withheld = true;
+    return error_wrap(request_token(remote, account),
+                      "a token is needed, and your own token is not sent over plain HTTP to %s, where any program may "
+                      "listen: use the host's Unix socket (--server unix:PATH), https, or --context for the API "
+                      "server's service proxy. No token for the host alone was obtained",
+                      endpoint_of(remote)->description);
+}
+
+static struct error *obtain_token(struct remote *remote, bool proven) {
+    AUTO_JSON claims = NULL;
+    struct error *error = remote_load_management(remote);
+    if (!error)
+        error = endpoint_fetch_token(remote->management_endpoint, &remote->token);
+    if (!error && remote->token && !proven &&
+        (!token_claims_read(remote->token, &claims) || !is_for_host_alone(claims)))
+        return replace_token(remote, claims);
+    if (error || remote->token)
+        return error;
+    // A client certificate is nothing that the host could have reviewed.
+    return error_wrap(request_token(remote, NULL), "no token for the host: %s has none",
+                      remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
+}
+
+void remote_forget_token(struct remote *remote) {
+    if (remote->token)
+        explicit_bzero(remote->token, strlen(remote->token));
+    free(remote->token);
+    remote->token = NULL;
+    free(remote->account);
+    remote->account = NULL;
+    remote->withheld = false;
+    remote->authorized = false;
+}
+
+struct error *remote_send_token(struct remote *remote) {
+    bool proven = false;
+    struct error *error = check_confidential(remote, &proven);
+    if (!error && !remote->token)
+        error = obtain_token(remote, proven);
+    if (error)
+        return error;
+    AUTO_TEXT header = text_format(TOKEN_HEADER, remote->token);
+    remote->authorized = header && curl_transport_header(remote->host_transport, header);
+    if (header)
+        explicit_bzero(header, strlen(header));
+    return remote->authorized ? NULL : error_no_memory();
+}
