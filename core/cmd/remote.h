@@ -10,7 +10,7 @@
 #include "core/kube/kubeconfig.h"
 
 struct remote_options { // NULL: not given
-    const char *server; // "http://127.0.0.1:9440"
+    const char *server; // "http://127.0.0.1:9440", "unix:/run/wharf/9440.sock"
     const char *kubeconfig, *context;
     const char *config;          // the host's
     const char *host_namespace;  // where the host runs
@@ -24,8 +24,8 @@ struct remote_options { // NULL: not given
 #define REMOTE_FLAGS                                                                                                   \
     {.name = "server",                                                                                                 \
      .argument = "URL",                                                                                                \
-     .help = "the host's address (default: $WHARF_SERVER, else that of --config, else 127.0.0.1:9440 if a\n"           \
-             "host answers there, else see --context)"},                                                               \
+     .help = "the host's address, also unix:PATH (default: $WHARF_SERVER, else that of --config, else\n"               \
+             "127.0.0.1:9440 if a host answers there, else see --context)"},                                           \
         {.name = "context",                                                                                            \
          .argument = "NAME",                                                                                           \
          .help = "the management cluster's context; the host is reached through its API server"},                      \

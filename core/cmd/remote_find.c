@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the host is: the place that a flag, a variable or a configuration names, and the Service in the management
 // cluster.
+#include "core/base/address.h"
+#include "core/base/local_socket.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
@@ -13,6 +15,8 @@
 
 #define PROXY_PATH "/api/v1/namespaces/%s/services/http:wharf:http/proxy"
 #define WELL_KNOWN "http://127.0.0.1:9440" // as `wharf init` and etc/wharf.yaml have it
+#define WELL_KNOWN_PORT 9440
+#define UNIX "unix:"
 #define CONFIG_HERE "./wharf.yaml"
 #define CONFIG_INSTALLED "/etc/wharf/wharf.yaml"
 
@@ -35,7 +39,7 @@ static struct error *add_place(struct remote *remote, const char *name, char *se
 static struct error *read_config(struct remote *remote, const char *path) {
     struct problems problems = {.count = 0};
     struct error *error = config_load(path, &problems, &remote->config);
-    bool usable = remote->config && (remote->config->serve_address || problems.count == 0);
+    bool usable = remote->config && (config_serves(&remote->config->serve) || problems.count == 0);
     if (!error && !usable)
         error = error_new(ERROR_INVALID, "%s", problems.count > 0 ? problems.list[0] : path);
     problems_free(&problems); // the others are reported by `wharf check`
@@ -49,9 +53,26 @@ static struct error *read_config(struct remote *remote, const char *path) {
     return error;
 }
 
+static struct error *add_socket(struct remote *remote, const char *name, const char *path) {
+    return path ? add_place(remote, name, text_format(UNIX "%s", path), false) : NULL;
+}
+
+// The default socket of a host that serves this port, if there is one.
+static struct error *add_default_socket(struct remote *remote, const char *name, uint16_t port) {
+    AUTO_TEXT path = NULL;
+    struct error *error = local_socket_find(port, &path);
+    return error ? error : add_socket(remote, name, path);
+}
+
 static struct error *use_address(struct remote *remote, const char *name) {
-    const char *address = remote->config->serve_address;
-    return address ? add_place(remote, name, text_format("http://%s", address), false) : NULL;
+    const struct config_serve *serve = &remote->config->serve;
+    struct address address;
+    if (!serve->address)
+        return add_socket(remote, name, serve->socket);
+    (void)address_parse_port(serve->address, &address);
+    struct error *error =
+        serve->socket ? add_socket(remote, name, serve->socket) : add_default_socket(remote, name, address.port);
+    return error ? error : add_place(remote, name, text_format("http://%s", serve->address), false);
 }
 
 // Anybody may leave a file in a folder that is open to all, and a configuration names commands that are run.
@@ -85,7 +106,9 @@ static struct error *search(struct remote *remote) {
     remote->missing =
         text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " CONFIG_HERE ": %s; " CONFIG_INSTALLED ": not found; ",
                     here ? "not used" : "not found");
-    return remote->missing ? add_place(remote, "this machine", strdup(WELL_KNOWN), true) : error_no_memory();
+    struct error *error =
+        remote->missing ? add_default_socket(remote, "this machine", WELL_KNOWN_PORT) : error_no_memory();
+    return error ? error : add_place(remote, "this machine", strdup(WELL_KNOWN), true);
 }
 
 struct error *remote_find(struct remote *remote, const struct remote_options *options) {
@@ -121,17 +144,35 @@ void remote_leave_place(struct remote *remote) {
     remote_forget_token(remote);
 }
 
+// The path of "unix:/run/wharf/9440.sock", also with further slashes as URLs have them; NULL: another kind of address.
+static const char *socket_path(const char *server) {
+    if (!text_has_prefix(server, UNIX))
+        return NULL;
+    const char *path = server + strlen(UNIX);
+    while (path[0] == '/' && path[1] == '/')
+        path++;
+    return path;
+}
+
+static struct error *make_endpoint(const struct remote_place *place, struct endpoint *out) {
+    const char *path = socket_path(place->server);
+    out->server = strdup(path ? "http://localhost" : place->server);
+    out->description = strdup(place->server);
+    out->socket = path ? strdup(path) : NULL;
+    if (!out->server || !out->description || (path && !out->socket))
+        return error_no_memory();
+    return path ? local_socket_verify(path) : NULL;
+}
+
 static struct error *use_place(struct remote *remote, const struct remote_place *place) {
     remote_leave_place(remote);
     remote->place = place;
     remote->prefix = place->server ? strdup("") : text_format(PROXY_PATH, remote->host_namespace);
     struct endpoint *own = place->server ? calloc(1, sizeof *own) : NULL;
     remote->own_endpoint = own;
-    if (own && (!(own->server = strdup(place->server)) || !(own->description = strdup(place->server))))
-        return error_no_memory();
     if (!remote->prefix || (place->server && !own))
         return error_no_memory();
-    struct error *error = own ? NULL : remote_load_management(remote);
+    struct error *error = own ? make_endpoint(place, own) : remote_load_management(remote);
     return error
                ? error
                : remote_client(own ? own : remote->management_endpoint, "host", &remote->host_transport, &remote->host);
@@ -169,14 +210,14 @@ struct error *remote_locate(struct remote *remote) {
     for (size_t i = 0; i < remote->n_places; i++) {
         struct error *error = use_place(remote, &remote->places[i]);
         if (error && i + 1 == remote->n_places)
-            return error;
+            return remote->places[i].server ? error_wrap(error, "%s", remote->places[i].name) : error;
         AUTO_TEXT problem = error ? strdup(error_text(error)) : i + 1 < remote->n_places ? probe(remote) : NULL;
         error_free(error);
         if (!problem)
             break;
         AUTO_TEXT one = describe(remote, problem);
-        free(remote->tried);
-        remote->tried = one ? text_format("%s; ", one) : NULL;
+        AUTO_TEXT before = TAKE(remote->tried);
+        remote->tried = one ? text_format("%s%s; ", before ? before : "", one) : NULL;
     }
     return NULL;
 }

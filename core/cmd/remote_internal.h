@@ -8,12 +8,12 @@
 #include "core/config/config.h"
 #include "core/kube/curl_transport.h"
 
-#define REMOTE_PLACES 2 // an address, and the Service in the management cluster
+#define REMOTE_PLACES 3 // a Unix socket, an address, and the Service in the management cluster
 
 // Where the host may be.
 struct remote_place {
     const char *name; // "./wharf.yaml": the source of the address, for messages
-    char *server;     // NULL: behind the Service
+    char *server;     // "http://127.0.0.1:9440", "unix:/run/wharf/9440.sock"; NULL: behind the Service
     bool doubtful;    // another program may answer there
 };
 

@@ -63,7 +63,7 @@ static struct error *check_same_cluster(struct remote *remote) {
         ERROR_REFUSED,
         "found the cluster of %s (uid %s of namespace kube-system), expected the management cluster of the "
         "host at %s (uid %s): --config or --context names it",
-        remote->management_endpoint->description, found, remote->own_endpoint->server, expected);
+        remote->management_endpoint->description, found, remote->own_endpoint->description, expected);
 }
 
 struct error *remote_management(struct remote *remote, struct client **out) {

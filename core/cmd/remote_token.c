@@ -31,8 +31,8 @@ static struct error *check_confidential(const struct remote *remote, bool *prove
     struct error *error = server_url_parse(server, &url);
     if (error)
         return error;
-    *proven = url.tls;
-    if (!url.tls && !address_is_local(url.host))
+    *proven = url.tls || endpoint_of(remote)->socket;
+    if (!*proven && !address_is_local(url.host))
         error = error_new(ERROR_REFUSED,
                           "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
                           "server's service proxy, or kubectl port-forward",
@@ -110,8 +110,8 @@ static struct error *replace_token(struct remote *remote, const struct json *cla
     return error_wrap(request_token(remote, account),
                       "a token is needed, and your own token is not sent over plain HTTP to %s, where any program may "
                       "listen: use the host's Unix socket (--server unix:PATH), https, or --context for the API "
-                      "server's service proxy. No token for the host alone was obtained",
-                      endpoint_of(remote)->description);
+                      "server's service proxy. %sNo token for the host alone was obtained",
+                      endpoint_of(remote)->description, remote->tried ? remote->tried : "");
 }
 
 static struct error *obtain_token(struct remote *remote, bool proven) {

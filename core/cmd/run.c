@@ -8,11 +8,11 @@
 #include "core/cmd/live.h"
 #include "core/cmd/notify.h"
 #include "core/cmd/reload.h"
+#include "core/cmd/serving.h"
 #include "core/cmd/setup.h"
 #include "core/cmd/signals.h"
 #include "core/host/host.h"
 #include "core/kube/curl_transport.h"
-#include "core/serve/http.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct program {
     struct adapters *adapters;
     struct host *host;
     struct api_source api;
-    struct http_server *server;
+    struct serving *serving;
     struct signals *signals;
     struct live_program *live;
     struct notify *notify; // NULL: not started by systemd
@@ -70,13 +70,12 @@ static int64_t stalled_ns(void *host) {
 }
 
 static struct error *start_serving(struct program *program) {
-    const char *address = program->config->serve_address;
-    if (!address)
-        return NULL;
     struct http_source source;
+    if (!config_serves(&program->config->serve))
+        return NULL;
     api_source_init(&program->api, program->host, program->config);
     http_source_init(&source, program->host, &program->api);
-    return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
+    return serving_start(&program->config->serve, &source, &program->serving);
 }
 
 static void stop_host(void *ctx) {
@@ -164,7 +163,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
 static void tell_start(const struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
-               {"serving", program->server ? program->config->serve_address : NULL});
+               {"serving", program->config->serve.address}, {"socket", serving_socket(program->serving)});
 }
 
 static struct error *run_host(struct program *program) {
@@ -185,7 +184,7 @@ static int run(const struct arguments *arguments) {
     struct error *error = prepare(&program, values[CONFIG], values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
-    http_server_stop(program.server);
+    serving_stop(program.serving);
     api_source_clear(&program.api);
     live_stop(program.live);      // tells of a reload
     notify_close(program.notify); // asks the host

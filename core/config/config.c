@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/config.h"
 
-#include "core/base/address.h"
 #include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
@@ -46,7 +45,7 @@ void config_free(struct config *config) {
     free(config->origin);
     free(config->namespace_);
     free(config->adapter_directory);
-    free(config->serve_address);
+    config_serve_clear(&config->serve);
     free(config->namespaces);
     free(config->fencing.namespace_);
     free(config);
@@ -144,28 +143,6 @@ static void read_controller_name(struct config_reader *reader, const struct conf
         config_wrong(reader, place, value, expected);
     else if (text)
         config_keep(reader, target, text);
-}
-
-static void read_address(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                         void *target) {
-    static const char expected[] = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440";
-    const char *text = config_text(reader, place, value, expected);
-    struct address address;
-    if (text && !address_parse_port(text, &address))
-        config_wrong(reader, place, value, expected);
-    else if (text)
-        config_keep(reader, target, text);
-}
-
-static void read_serve(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    static const struct config_field fields[] = {
-        {"address", read_address, offsetof(struct config, serve_address), true,
-         "Address and port of the page, the API (docs/api.md), /metrics, /healthz, /livez and /readyz. Without it "
-         "nothing is "
-         "served."},
-    };
-    config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -284,7 +261,9 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
          "Default redispatch. What happens after workerLostTimeout: another attempt elsewhere, or the worker is waited "
          "for."},
         {"adapters", config_read_adapters, 0, true, "The kinds that are handled."},
-        {"serve", read_serve, 0, false, "What people, tools and Prometheus look at."},
+        {"serve", config_read_serve, offsetof(struct config, serve), false,
+         "The HTTP server: page, API (docs/api.md), /metrics, /healthz, /livez and /readyz. Without it nothing is "
+         "served."},
         {"credentialPlugins", config_read_credential_plugins, 0, false,
          "Programs that kubeconfigs may run for their credentials (docs/credentials.md)."},
         {"seal", config_read_seal, offsetof(struct config, seal), false,

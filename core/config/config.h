@@ -145,6 +145,14 @@ struct config_fencing {
 
 enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
 
+// Where the HTTP server listens.
+struct config_serve {
+    char *address; // "127.0.0.1:9440", "[::1]:9440"; NULL: no port
+    char *socket;  // absolute; NULL: the default of local_socket.h, if there is a port
+    char *group;   // which may connect to the socket; NULL: none
+};
+bool config_serves(const struct config_serve *serve);
+
 struct config {
     char *path;            // of the file
     char *controller_name; // default wharf.dev/host
@@ -161,7 +169,7 @@ struct config {
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
     struct config_adapter *adapters;
     size_t n_adapters;
-    char *serve_address;                   // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
+    struct config_serve serve;
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
     struct config_seal seal;               // see seal_source.h
     struct config_election election;       // see election.h

@@ -109,6 +109,7 @@ config_read_fn config_read_credential_plugins; // struct config
 config_read_fn config_read_seal;               // struct config_seal
 config_read_fn config_read_election;           // struct config_election
 config_read_fn config_read_shards;             // the same
+config_read_fn config_read_serve;              // struct config_serve
 config_read_fn config_read_namespaces;         // char *
 config_read_fn config_read_worker_namespaces;  // char *
 // Rules get what they do not say from the settings that they replace.
@@ -129,6 +130,7 @@ void config_adapter_clear(struct config_adapter *adapter);
 void config_placement_clear(struct config_placement *placement);
 void config_seal_clear(struct config_seal *seal);
 void config_election_clear(struct config_election *election);
+void config_serve_clear(struct config_serve *serve);
 void config_workers_from_clear(struct config_workers_from *from);
 
 #endif

@@ -70,7 +70,8 @@ static bool set_texts(CURL *easy, const struct curl_transport *transport) {
     return set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") &&
            set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
            set_text(easy, CURLOPT_USERAGENT, transport->user_agent) &&
-           set_text(easy, CURLOPT_PROXY, transport->proxy) && set_text(easy, CURLOPT_NOPROXY, "");
+           set_text(easy, CURLOPT_PROXY, transport->proxy) && set_text(easy, CURLOPT_NOPROXY, "") &&
+           set_text(easy, CURLOPT_UNIX_SOCKET_PATH, transport->credentials.endpoint->socket);
 }
 
 // The kernel gives up on a peer that acknowledges nothing, be it data or keepalive probes, after this time.

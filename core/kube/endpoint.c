@@ -34,11 +34,11 @@ void endpoint_free(struct endpoint *endpoint) {
         return;
     if (endpoint->client_key_pem)
         explicit_bzero(endpoint->client_key_pem, strlen(endpoint->client_key_pem));
-    char *texts[] = {endpoint->server,         endpoint->ca_pem,          endpoint->tls_server_name,
-                     endpoint->proxy_url,      endpoint->client_cert_pem, endpoint->client_key_pem,
-                     endpoint->token,          endpoint->token_file,      endpoint->namespace_,
-                     endpoint->description,    endpoint->ca_file,         endpoint->client_cert_file,
-                     endpoint->client_key_file};
+    char *texts[] = {endpoint->server,          endpoint->ca_pem,          endpoint->tls_server_name,
+                     endpoint->proxy_url,       endpoint->client_cert_pem, endpoint->client_key_pem,
+                     endpoint->token,           endpoint->token_file,      endpoint->namespace_,
+                     endpoint->description,     endpoint->ca_file,         endpoint->client_cert_file,
+                     endpoint->client_key_file, endpoint->socket};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
     for (size_t i = 0; endpoint->impersonation && endpoint->impersonation[i]; i++)

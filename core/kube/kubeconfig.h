@@ -24,6 +24,7 @@ struct endpoint_source {
 
 struct endpoint {
     char *server;          // URL without a trailing slash
+    char *socket;          // of a host on this machine: its Unix socket, which was verified; NULL: connect to `server`
     char *ca_pem;          // NULL: the system's CAs; else only this one is trusted
     bool insecure;         // insecure-skip-tls-verify
     char *tls_server_name; // NULL: the host of `server`

@@ -241,7 +241,7 @@ static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t le
     (void)MHD_add_connection(ctx, fd, address, len);
 }
 
-static struct error *start_daemon(struct http_server *server, const char *address) {
+static struct error *start_daemon(struct http_server *server) {
     server->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
                                           MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE,
                                       0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT,
@@ -250,10 +250,10 @@ static struct error *start_daemon(struct http_server *server, const char *addres
                                       MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
                                       MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
                                       server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
-    return server->daemon ? NULL : error_new(ERROR_IO, "cannot start to serve on %s", address);
+    return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
 }
 
-static struct error *start(struct http_server *server, const char *address, int fd) {
+static struct error *start(struct http_server *server, int fd) {
     const struct http_source *source = &server->source;
     struct error *error = tasks_new(TASK_THREADS, TASKS_QUEUED, &server->tasks);
     if (!error)
@@ -269,7 +269,7 @@ static struct error *start(struct http_server *server, const char *address, int 
     if (!error && source->api)
         error = watchers_new(source->api, &server->watchers);
     if (!error)
-        error = start_daemon(server, address);
+        error = start_daemon(server);
     if (error)
         close(fd);
     return error ? error : acceptor_start(fd, take, server->daemon, &server->acceptor);
@@ -283,25 +283,37 @@ static size_t most_log_sources(void) {
     return (size_t)files.rlim_cur / 4;
 }
 
-struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
-    int fd = -1;
+struct error *http_server_start_on(int fd, const struct http_source *source, struct http_server **out) {
     struct http_server *server = calloc(1, sizeof *server);
-    if (!server)
+    if (!server) {
+        close(fd);
         return error_no_memory();
+    }
     server->source = *source;
     server->max_log_sources = most_log_sources();
     shares_init(&server->shares);
     struct error *error = ui_open(&server->ui);
-    if (!error)
-        error = listen_open(address, &fd, &server->port);
-    if (!error)
-        error = start(server, address, fd);
+    if (error)
+        close(fd);
+    else
+        error = start(server, fd);
     if (error) {
         http_server_stop(server);
         return error;
     }
     *out = server;
     return NULL;
+}
+
+struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
+    int fd = -1;
+    uint16_t port = 0;
+    struct error *error = listen_open(address, &fd, &port);
+    if (!error)
+        error = http_server_start_on(fd, source, out);
+    if (!error)
+        (*out)->port = port;
+    return error;
 }
 
 uint16_t http_server_port(const struct http_server *server) {

@@ -49,12 +49,19 @@ static bool is_of_other_page(const struct web_call *call) {
     return origin && (!text_has_prefix(origin, "http://") || !host || strcmp(origin + strlen("http://"), host) != 0);
 }
 
-// Both ends are this machine, and nobody passes it on for somebody else.
-static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
+// A Unix socket, whose mode admits its callers, or loopback addresses at both ends.
+static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
     union socket_address own = {.storage = {0}};
     socklen_t len = sizeof own;
-    return getsockname(call->fd, &own.any, &len) == 0 && is_loopback(&own.any) && is_loopback(peer) &&
-           auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) && !is_of_other_page(call);
+    if (getsockname(call->fd, &own.any, &len) != 0)
+        return false;
+    return own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(peer));
+}
+
+// Both ends are this machine, and nobody passes it on for somebody else.
+static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
+    return is_on_this_machine(call, peer) && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
+           !is_of_other_page(call);
 }
 
 static void look_at_peer(struct web_call *call) {

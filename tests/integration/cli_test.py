@@ -263,7 +263,8 @@ class Usage(Case):
         whole = wharf("help", "configuration")[1]
         code, out, err = wharf("help", "configuration", "serve")
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual([line.split()[0] for line in out.splitlines() if line and line[0] != " "], ["serve", "serve.address"])
+        self.assertEqual([line.split()[0] for line in out.splitlines() if line and line[0] != " "],
+                         ["serve", "serve.address", "serve.socket", "serve.socketGroup"])
         self.assertIn(out, whole)
         code, out, _ = wharf("help", "configuration", "workers.kubeconfig")
         self.assertEqual((code, out.splitlines()[0].split()[0]), (0, "workers[].kubeconfig"))
@@ -291,7 +292,7 @@ class Usage(Case):
         for server, words in (("http://192.0.2.1:9440", "a token is needed, and is not sent over plain HTTP to "
                                                         "http://192.0.2.1:9440: use https"),
                               ("http://localhost.example:9", "is not sent over plain HTTP"),
-                              ("http://127.0.0.1:9", "cannot connect to http://127.0.0.1:9")):
+                              ("http://127.0.0.1:9", "your own token is not sent over plain HTTP to http://127.0.0.1:9")):
             code, _, err = wharf("exec", "job/a", "-n", "a", "--server", server, "--kubeconfig",
                                  os.path.join(self.folder, "c.kubeconfig"), "--", "ls")
             self.assertEqual(code, 1, err)

@@ -2,6 +2,7 @@
 """An HTTP server for tests whose clients may go away in the middle of an answer."""
 
 import http.server
+import ssl
 import sys
 
 
@@ -11,5 +12,5 @@ class QuietServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(request, client_address)

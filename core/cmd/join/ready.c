@@ -12,7 +12,7 @@
 #define AGAIN_NS (200 * CLOCK_MS)
 
 struct error *join_open_host(const struct join_host *host, struct remote **out) {
-    bool local = host->enabled && host->enabled->from_file && host->enabled->config->serve_address;
+    bool local = host->enabled && host->enabled->from_file && config_serves(&host->enabled->config->serve);
     bool named = host->enabled && host->enabled->named;
     const char *given = named ? NULL : getenv("WHARF_SERVER");
     const struct remote_options options = {

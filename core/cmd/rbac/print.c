@@ -45,7 +45,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
         .worker_secrets = !enabled->from_file || config->workers_from.secrets,
         .cluster_profiles = config->workers_from.cluster_profiles,
         .namespace_labels = config_needs_namespaces(config),
-        .callers = !enabled->from_file || config->serve_address,
+        .callers = !enabled->from_file || config_serves(&config->serve),
         .logs = options->with_logs,
         .exec = options->with_exec,
         .features = rights_features_of(config),

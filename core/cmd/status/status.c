@@ -374,7 +374,8 @@ const struct subcommand subcommand_status = {
     .n_flags = N_FLAGS,
     .summary = "show the workers, where workloads run, and the adapters",
     .text = "Asks the running host. Without an operand: whether it is ready, its workloads by phase, and the workers.\n"
-            "The host is reached at the address in its configuration, or at 127.0.0.1:9440, if there is one on this\n"
-            "machine, else through the API server of the management cluster, as kubectl reaches it.\n"
+            "The host is reached at its Unix socket or the address in its configuration, or at 127.0.0.1:9440, if\n"
+            "there is one on this machine, else through the API server of the management cluster, as kubectl reaches\n"
+            "it.\n"
             "Exits with 3 if the host is not ready, and after --timeout if what --wait is for is not.\n",
 };

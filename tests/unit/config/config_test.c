@@ -78,7 +78,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_false(config->adapters[0].file_given);
     assert_non_null(config->adapters[0].settings);
     assert_null(config->adapters[0].managed_by);
-    assert_null(config->serve_address);
+    assert_null(config->serve.address);
     assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
     assert_true(config->credential_plugins.n_allow == 0 && !config->credential_plugins.any);
     assert_false(config->create_namespaces);
@@ -118,7 +118,8 @@ static void every_key_is_read(void **state) {
              "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
              "  - {name: old, file: v1/old.so}\n"
-             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nmirrorFinalizer: true\nkueue: "
+             "serve: {address: \"[::1]:9440\", socket: run/w.sock, socketGroup: ops}\ncreateNamespaces: "
+             "true\nmirrorFinalizer: true\nkueue: "
              "carry\nworkerLostTimeout: "
              "90s\nmirrorRetention: 0\n"
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000, maxStatusSize: 1MiB}\n"
@@ -148,7 +149,9 @@ static void every_key_is_read(void **state) {
     assert_string_equal(json_string(json_at(json_get(config->adapters[1].settings, "depth"), 1)), "two");
     assert_path(config->adapters[2].file, "libs/v1/old.so");
     assert_false(config->adapters[2].file_given);
-    assert_string_equal(config->serve_address, "[::1]:9440");
+    assert_string_equal(config->serve.address, "[::1]:9440");
+    assert_path(config->serve.socket, "run/w.sock");
+    assert_string_equal(config->serve.group, "ops");
     assert_true(config->create_namespaces);
     assert_true(config->kueue_carried);
     assert_true(config->mirror_finalizer);
@@ -311,7 +314,13 @@ static const struct {
     {HEAD WORKERS "adapters: {enabled: [{name: job, sha256: abc}]}\n", 5, {"sha256", "\"abc\"", "64"}},
     {HEAD WORKERS "adapters: {enabled: [{name: job, file: ../job.so}]}\n", 5, {"\"../job.so\"", "absolute"}},
     {HEAD WORKERS "adapters: {enabled: [{name: job, managedBy: 3}]}\n", 5, {"managedBy", "found 3"}},
-    {GOOD "serve: {}\n", 6, {"serve", "address", "required"}},
+    {GOOD "serve: {}\n", 6, {"serve", "neither address nor socket", "required"}},
+    {GOOD "serve: {socketGroup: ops}\n", 6, {"serve", "neither address nor socket", "required"}},
+    {GOOD
+     "serve: {socket: "
+     "/run/0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012}\n",
+     6,
+     {"serve.socket", "108 bytes", "at most 107"}},
     {GOOD "serve: {address: localhost}\n", 6, {"serve.address", "\"localhost\""}},
     {GOOD "serve: {address: \"127.0.0.1\"}\n", 6, {"serve.address"}},
     {GOOD "serve: {address: \"127.0.0.1:99999\"}\n", 6, {"serve.address"}},
@@ -499,7 +508,7 @@ static void nothing_is_read_where_a_key_has_no_value(void **state) {
     struct config *config = load(GOOD "origin:\nmanagement:\nserve: ~\nlog: null\nrateLimit:\n", &problems);
     assert_int_equal(problems.count, 0);
     assert_null(config->origin);
-    assert_null(config->serve_address);
+    assert_null(config->serve.address);
     config_free(config);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may have what, asked of a server over TCP.
+#include "core/base/local_socket.h"
 #include "core/base/text.h"
 #include "core/serve/http.h"
 #include "core/serve/newcomers.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +25,7 @@ struct served {
     struct adapters adapters;
     struct api_source api;
     struct http_server *server;
+    struct local_socket socket; // where it listens; zero: at a loopback address
 };
 
 static struct error *give(void *ctx, struct host_snapshot *out) {
@@ -73,19 +76,36 @@ static const struct adapters *adapters_of(void *ctx) {
     return &served->adapters;
 }
 
-static int start(void **state) {
+static struct served *make(struct http_source *source) {
     struct served *served = calloc(1, sizeof *served);
     assert_non_null(served);
     fake_init(&served->fake);
     served->api =
         (struct api_source){.snapshot = give, .free_snapshot = take_back, .ctx = served, .adapters = adapters_of};
-    struct http_source source = {.snapshot = give,
-                                 .free_snapshot = take_back,
-                                 .stalled_ns = stalled_ns,
-                                 .api = &served->api,
-                                 .review = review,
-                                 .ctx = served};
+    *source = (struct http_source){.snapshot = give,
+                                   .free_snapshot = take_back,
+                                   .stalled_ns = stalled_ns,
+                                   .api = &served->api,
+                                   .review = review,
+                                   .ctx = served};
+    return served;
+}
+
+static int start(void **state) {
+    struct http_source source;
+    struct served *served = make(&source);
     assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    *state = served;
+    return 0;
+}
+
+static int start_local(void **state) {
+    struct http_source source;
+    struct served *served = make(&source);
+    int fd = -1;
+    AUTO_TEXT path = text_format("/tmp/wharf-access-%ld/wharf.sock", (long)getpid());
+    assert_null(local_socket_listen(path, NULL, &served->socket, &fd));
+    assert_null(http_server_start_on(fd, &source, &served->server));
     *state = served;
     return 0;
 }
@@ -93,16 +113,29 @@ static int start(void **state) {
 static int stop(void **state) {
     struct served *served = *state;
     http_server_stop(served->server);
+    AUTO_TEXT folder = served->socket.path ? text_directory(served->socket.path) : NULL;
+    local_socket_remove(&served->socket);
+    assert_true(!folder || rmdir(folder) == 0);
     free(served);
     return 0;
 }
 
-static char *ask(const struct served *served, const char *path, const char *headers) {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+static int connect_to(const struct served *served) {
     struct sockaddr_in name = {.sin_family = AF_INET,
                                .sin_port = htons(http_server_port(served->server)),
                                .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    bool at_socket = served->socket.path;
+    text_copy(local.sun_path, sizeof local.sun_path, at_socket ? served->socket.path : "");
+    int fd = socket(at_socket ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, at_socket ? (struct sockaddr *)&local : (struct sockaddr *)&name,
+                             at_socket ? sizeof local : sizeof name),
+                     0);
+    return fd;
+}
+
+static char *ask(const struct served *served, const char *path, const char *headers) {
+    int fd = connect_to(served);
     AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\n%sConnection: close\r\n\r\n", path, headers);
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
     AUTO_BUFFER(answer, 1 << 20);
@@ -188,6 +221,30 @@ static void who_may_have_what(void **state) {
         if (!text_has_prefix(answer, cases[i].code) || !strstr(answer, cases[i].contains))
             fail_msg("%s with %s: %s", cases[i].path, cases[i].headers, answer);
         free(answer);
+    }
+}
+
+static void callers_at_the_unix_socket_have_what_those_at_a_loopback_address_have(void **state) {
+    static const struct {
+        const char *path, *headers, *code, *contains;
+    } cases[] = {
+        {"/healthz", LOCAL, STATUS_OF(200), "ok\n"},
+        {"/api/v1/adapters", LOCAL, STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", REMOTE, STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "X-Forwarded-For: 10.0.0.1\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Origin: http://localhost:3000\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\n", STATUS_OF(200), "\"items\":"},
+        {"/api/v1/pods/jobs/a/b", LOCAL, STATUS_OF(401), "a token of the management cluster"},
+        {"/api/v1/logs/jobs/a/b", LOCAL, STATUS_OF(401), "a token of the management cluster"},
+        {"/api/v1/exec/jobs/a/b?command=ls", LOCAL UPGRADE PROTOCOL, STATUS_OF(401), ""},
+        {"/api/v1/logs/jobs/a/b", LOCAL "Authorization: Bearer viewer\r\n", STATUS_OF(403), ""},
+        {"/api/v1/logs/jobs/a/b", LOCAL "Authorization: Bearer boss\r\n", STATUS_OF(404), "no enabled adapter brings"},
+    };
+    const struct served *served = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AUTO_TEXT answer = ask(served, cases[i].path, cases[i].headers);
+        if (!text_has_prefix(answer, cases[i].code) || !strstr(answer, cases[i].contains))
+            fail_msg("%s with %s: %s", cases[i].path, cases[i].headers, answer);
     }
 }
 
@@ -290,6 +347,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_may_have_what, start, stop),
         cmocka_unit_test_setup_teardown(new_tokens_are_served_beside_many_that_are_not_valid, start, stop),
         cmocka_unit_test_setup_teardown(tokens_that_are_not_valid_are_reviewed_within_a_budget, start, stop),
+        cmocka_unit_test_setup_teardown(callers_at_the_unix_socket_have_what_those_at_a_loopback_address_have,
+                                        start_local, stop),
         cmocka_unit_test_setup_teardown(requests_that_others_read_differently_are_refused_and_end_the_connection, start,
                                         stop),
         cmocka_unit_test_setup_teardown(every_answer_has_the_headers_that_protect_it, start, stop),
