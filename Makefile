@@ -4,7 +4,7 @@ VERSION := 0.1.0
 B ?= build
 CC ?= cc
 PREFIX ?= /usr/local
-PKGS := libcurl libcjson yaml-0.1 libssl libcrypto libmicrohttpd
+PKGS := libcurl libcjson yaml-0.1 libssl libcrypto libmicrohttpd gnutls
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Werror
 OPT ?= -O2 -g
 HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection

@@ -81,8 +81,8 @@ static const char *value_of(const struct completing *completing, const char *nam
 }
 
 static struct remote *open_remote(const struct completing *completing) {
-    static const char *const names[REMOTE_N_FLAGS] = {"server", "context",        "kubeconfig",
-                                                      "config", "host-namespace", "service-account"};
+    static const char *const names[REMOTE_N_FLAGS] = {
+        "server", "context", "kubeconfig", "config", "host-namespace", "service-account", "certificate-authority"};
     const char *values[REMOTE_N_FLAGS];
     for (size_t i = 0; i < REMOTE_N_FLAGS; i++)
         values[i] = value_of(completing, names[i], 0);

@@ -13,7 +13,8 @@ void remote_options_read(const char *const *values, size_t first, struct remote_
                                        .kubeconfig = values[first + 2],
                                        .config = values[first + 3],
                                        .host_namespace = values[first + 4],
-                                       .service_account = values[first + 5]};
+                                       .service_account = values[first + 5],
+                                       .authority = values[first + 6]};
     options->search = !options->server && !options->context && !options->kubeconfig && !options->config;
 }
 
@@ -35,6 +36,7 @@ struct error *remote_open(const struct remote_options *options, struct remote **
         return error_no_memory();
     remote->host_namespace = options->host_namespace ? options->host_namespace : REMOTE_NAMESPACE;
     remote->service_account = options->service_account;
+    remote->authority = options->authority;
     remote->kubeconfig = options->kubeconfig;
     remote->context = options->context;
     struct error *error = remote_find(remote, options);

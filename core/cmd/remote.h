@@ -15,6 +15,7 @@ struct remote_options { // NULL: not given
     const char *config;          // the host's
     const char *host_namespace;  // where the host runs
     const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
+    const char *authority;       // file of the CA of an https server
     bool search;                 // none of the flags is given: WHARF_SERVER, WHARF_CONFIG, and the default places
 };
 
@@ -38,12 +39,16 @@ struct remote_options { // NULL: not given
          .argument = "NAME",                                                                                           \
          .fallback = REMOTE_NAMESPACE,                                                                                 \
          .help = "the host's namespace in the management cluster"},                                                    \
+        {.name = "service-account",                                                                                    \
+         .argument = "NAMESPACE/NAME",                                                                                 \
+         .help = "whose token is used where the kubeconfig has a client certificate only\n"                            \
+                 "(default HOST-NAMESPACE/wharf-viewer)"},                                                             \
     {                                                                                                                  \
-        .name = "service-account", .argument = "NAMESPACE/NAME",                                                       \
-        .help = "whose token is used where the kubeconfig has a client certificate only\n"                             \
-                "(default HOST-NAMESPACE/wharf-viewer)"                                                                \
+        .name = "certificate-authority", .argument = "FILE",                                                           \
+        .help = "the CA of a host at an https address (default: the configuration's\n"                                 \
+                "serve.tls.certFile, else the system's)"                                                               \
     }
-#define REMOTE_N_FLAGS 6
+#define REMOTE_N_FLAGS 7
 void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
 
 struct remote;

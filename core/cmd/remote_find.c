@@ -17,6 +17,8 @@
 #define WELL_KNOWN "http://127.0.0.1:9440" // as `wharf init` and etc/wharf.yaml have it
 #define WELL_KNOWN_PORT 9440
 #define UNIX "unix:"
+#define HTTPS "https://"
+#define AUTHORITY_MAX ((size_t)1 << 20)
 #define CONFIG_HERE "./wharf.yaml"
 #define CONFIG_INSTALLED "/etc/wharf/wharf.yaml"
 
@@ -72,7 +74,9 @@ static struct error *use_address(struct remote *remote, const char *name) {
     (void)address_parse_port(serve->address, &address);
     struct error *error =
         serve->socket ? add_socket(remote, name, serve->socket) : add_default_socket(remote, name, address.port);
-    return error ? error : add_place(remote, name, text_format("http://%s", serve->address), false);
+    return error ? error
+                 : add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address),
+                             false);
 }
 
 // Anybody may leave a file in a folder that is open to all, and a configuration names commands that are run.
@@ -154,14 +158,28 @@ static const char *socket_path(const char *server) {
     return path;
 }
 
-static struct error *make_endpoint(const struct remote_place *place, struct endpoint *out) {
+// The certificate of a host whose configuration is here is trusted as it is.
+static struct error *read_authority(const struct remote *remote, char **out) {
+    const char *file = remote->authority ? remote->authority : remote->config ? remote->config->serve.cert_file : NULL;
+    AUTO_BUFFER(text, AUTHORITY_MAX);
+    if (!file)
+        return NULL;
+    struct error *error = text_read_regular_file(file, AUTHORITY_MAX, &text);
+    *out = error ? NULL : buffer_take(&text, NULL);
+    return error || *out ? error : error_no_memory();
+}
+
+static struct error *make_endpoint(const struct remote *remote, struct endpoint *out) {
+    const struct remote_place *place = remote->place;
     const char *path = socket_path(place->server);
     out->server = strdup(path ? "http://localhost" : place->server);
     out->description = strdup(place->server);
     out->socket = path ? strdup(path) : NULL;
     if (!out->server || !out->description || (path && !out->socket))
         return error_no_memory();
-    return path ? local_socket_verify(path) : NULL;
+    if (path)
+        return local_socket_verify(path);
+    return text_has_prefix(place->server, HTTPS) ? read_authority(remote, &out->ca_pem) : NULL;
 }
 
 static struct error *use_place(struct remote *remote, const struct remote_place *place) {
@@ -172,7 +190,7 @@ static struct error *use_place(struct remote *remote, const struct remote_place 
     remote->own_endpoint = own;
     if (!remote->prefix || (place->server && !own))
         return error_no_memory();
-    struct error *error = own ? make_endpoint(place, own) : remote_load_management(remote);
+    struct error *error = own ? make_endpoint(remote, own) : remote_load_management(remote);
     return error
                ? error
                : remote_client(own ? own : remote->management_endpoint, "host", &remote->host_transport, &remote->host);

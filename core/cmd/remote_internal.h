@@ -18,9 +18,9 @@ struct remote_place {
 };
 
 struct remote {
-    const char *host_namespace, *service_account, *kubeconfig, *context; // not owned
-    struct config *config;                                               // of the host; or NULL
-    struct endpoint *management_endpoint;                                // NULL: not loaded yet
+    const char *host_namespace, *service_account, *authority, *kubeconfig, *context; // not owned
+    struct config *config;                                                           // of the host; or NULL
+    struct endpoint *management_endpoint;                                            // NULL: not loaded yet
     struct transport *management_transport;
     struct client *management;
     bool management_checked; // that it is the host's

@@ -16,7 +16,7 @@ static struct error *serve_socket(struct serving *serving, const char *path, con
                                   const struct http_source *source) {
     int fd = -1;
     struct error *error = local_socket_listen(path, group, &serving->socket, &fd);
-    return error ? error : http_server_start_on(fd, source, &serving->local);
+    return error ? error : http_server_start_on(fd, NULL, source, &serving->local);
 }
 
 static struct error *start_local(struct serving *serving, const struct config_serve *config,
@@ -39,8 +39,11 @@ static struct error *start_local(struct serving *serving, const struct config_se
 struct error *serving_start(const struct config_serve *config, const struct http_source *source, struct serving **out) {
     struct serving *serving = calloc(1, sizeof *serving);
     struct error *error = serving ? NULL : error_no_memory();
+    const struct http_tls tls = {config->cert_file, config->key_file};
     if (!error && config->address)
-        error = error_wrap(http_server_start(config->address, source, &serving->port), "serve.address");
+        error =
+            error_wrap(http_server_start_tls(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
+                       config->cert_file ? "serve.address, serve.tls" : "serve.address");
     if (!error)
         error = start_local(serving, config, source);
     if (error)

@@ -147,9 +147,10 @@ enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
 
 // Where the HTTP server listens.
 struct config_serve {
-    char *address; // "127.0.0.1:9440", "[::1]:9440"; NULL: no port
-    char *socket;  // absolute; NULL: the default of local_socket.h, if there is a port
-    char *group;   // which may connect to the socket; NULL: none
+    char *address;              // "127.0.0.1:9440", "[::1]:9440"; NULL: no port
+    char *socket;               // absolute; NULL: the default of local_socket.h, if there is a port
+    char *group;                // which may connect to the socket; NULL: none
+    char *cert_file, *key_file; // of TLS at the address; NULL: plain HTTP
 };
 bool config_serves(const struct config_serve *serve);
 

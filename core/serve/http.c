@@ -202,8 +202,9 @@ static void shut_down(int fd) {
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **own,
                           enum MHD_ConnectionNotificationCode what) {
-    (void)own;
-    struct connections *connections = &((struct http_server *)ctx)->connections;
+    struct http_server *server = ctx;
+    struct connections *connections = &server->connections;
+    *own = server->tls;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         connections_remove(connections, socket_of(connection));
         return;
@@ -242,14 +243,17 @@ static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t le
 }
 
 static struct error *start_daemon(struct http_server *server) {
-    server->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
-                                          MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE,
-                                      0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT,
-                                      (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
-                                      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
-                                      MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-                                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-                                      server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
+    struct MHD_OptionItem options[TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+    if (server->tls)
+        tls_options(options);
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_ALLOW_UPGRADE | (server->tls ? MHD_USE_TLS : 0U),
+        0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
 }
 
@@ -283,7 +287,8 @@ static size_t most_log_sources(void) {
     return (size_t)files.rlim_cur / 4;
 }
 
-struct error *http_server_start_on(int fd, const struct http_source *source, struct http_server **out) {
+struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
+                                   struct http_server **out) {
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) {
         close(fd);
@@ -293,6 +298,8 @@ struct error *http_server_start_on(int fd, const struct http_source *source, str
     server->max_log_sources = most_log_sources();
     shares_init(&server->shares);
     struct error *error = ui_open(&server->ui);
+    if (!error && tls)
+        error = tls_new(tls->cert_file, tls->key_file, &server->tls);
     if (error)
         close(fd);
     else
@@ -306,11 +313,16 @@ struct error *http_server_start_on(int fd, const struct http_source *source, str
 }
 
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
+    return http_server_start_tls(address, NULL, source, out);
+}
+
+struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                    struct http_server **out) {
     int fd = -1;
     uint16_t port = 0;
     struct error *error = listen_open(address, &fd, &port);
     if (!error)
-        error = http_server_start_on(fd, source, out);
+        error = http_server_start_on(fd, tls, source, out);
     if (!error)
         (*out)->port = port;
     return error;
@@ -346,6 +358,7 @@ void http_server_stop(struct http_server *server) {
         MHD_stop_daemon(server->daemon);
     tasks_free(server->tasks);
     tasks_free(server->sessions);
+    tls_free(server->tls);
     departures_free(server->departures);
     grants_free(server->grants);
     auth_free(server->auth);

@@ -32,9 +32,16 @@ struct http_server;
 // when this returns. ERROR_INVALID for another kind of address, ERROR_IO for one that cannot be used.
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out);
 
-// The same on a listening socket that does not block, of a loopback or other address or a Unix socket; takes it, also
-// on failure. Its port is 0.
-struct error *http_server_start_on(int fd, const struct http_source *source, struct http_server **out);
+// The same over TLS; NULL: plain HTTP. ERROR_INVALID if the files are no certificate and its key.
+struct http_tls {
+    const char *cert_file, *key_file; // see tls.h
+};
+struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                    struct http_server **out);
+
+// The same on a listening socket that does not block, also a Unix socket; takes it, also on failure. Its port is 0.
+struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
+                                   struct http_server **out);
 
 uint16_t http_server_port(const struct http_server *server);
 

@@ -13,6 +13,7 @@
 #include "core/serve/route.h"
 #include "core/serve/shares.h"
 #include "core/serve/tasks.h"
+#include "core/serve/tls.h"
 #include "core/serve/ui.h"
 #include "core/serve/watchers.h"
 
@@ -27,6 +28,7 @@ struct http_server {
     struct http_source source;
     struct tasks *tasks;
     struct tasks *sessions; // those of logs and exec
+    struct tls *tls; // NULL: plain HTTP
     struct auth *auth;
     struct grants *grants;
     struct departures *departures;

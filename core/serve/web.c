@@ -44,9 +44,10 @@ static bool is_passed_on(const struct web_call *call) {
 static bool is_of_other_page(const struct web_call *call) {
     const char *site = web_header(call, "Sec-Fetch-Site"), *origin = web_header(call, "Origin");
     const char *host = web_header(call, "Host");
+    const char *scheme = call->server->tls ? "https://" : "http://";
     if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
         return true;
-    return origin && (!text_has_prefix(origin, "http://") || !host || strcmp(origin + strlen("http://"), host) != 0);
+    return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
 }
 
 // A Unix socket, whose mode admits its callers, or loopback addresses at both ends.

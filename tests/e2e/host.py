@@ -46,6 +46,12 @@ class Host:
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
+    def socket(self):
+        """The path of its Unix socket; None where it has none."""
+        with open(os.path.join(self.folder, "wharf.log"), encoding="utf-8") as log:
+            found = re.findall(r"wharf starting .* socket=(\S+)", log.read())
+        return found[-1] if found else None
+
     def use(self, enabled=None, **settings):
         """Makes sure that it runs with these settings (and the defaults above for the others). `enabled` has the
         adapters, {name: what else the configuration says of it}; only Jobs unless it is given."""

@@ -216,6 +216,11 @@ def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
     for args, given, code, out, err in cases:
         found = _run(env, user, "exec", *args, given=given)
         assert found[:2] == (code, out) and found[2] == err, (args, found[0], found[1][:200], found[2])
+    path = env.host.socket()
+    for server in [f"unix:{path}"] if path else []:   # the token goes there, too, and the session works
+        done = subprocess.run([env.host.wharf, "exec", "-n", env.namespace, "--server", server, "--kubeconfig", user, "job/inside",
+                               "-i", "--", "cat"], input=b"y" * 300000, capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (0, b"y" * 300000), (done.returncode, done.stdout[:200], done.stderr)
     code, out, err = _run(env, user, "exec", "job/inside", "--pod", "other", "--", "echo", "a")
     assert code == 1 and 'has no pod "other"' in err, (code, out, err)
 

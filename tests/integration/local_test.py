@@ -126,8 +126,8 @@ class Stranger(WithToken):
                 self.assertEqual(own in self.listener.tokens(), sent, (command, audience))
 
 
-class LocalSocket(WithToken):
-    """A host that serves at a Unix socket."""
+class Host(WithToken):
+    """A host with a management cluster that this process plays."""
     def setUp(self):
         super().setUp()
         self.runtime = tempfile.mkdtemp(prefix="wharf-local.")
@@ -171,11 +171,28 @@ class LocalSocket(WithToken):
             self.assertLess(time.monotonic(), end, self.log())
             time.sleep(0.02)
 
-    def assert_not_started(self, *words):
-        child = self.run_host("{socket: %s}" % self.path)
+    def assert_not_started(self, serve, *words):
+        child = self.run_host(serve)
         self.assertNotEqual(child.wait(60), 0)
-        for word in ("serve.socket: ", self.path, *words):
+        for word in words:
             self.assertIn(word, self.log())
+
+    def until(self, check):
+        end = time.monotonic() + 60
+        while not check():
+            self.assertLess(time.monotonic(), end, self.log())
+            time.sleep(0.05)
+
+    def review_tokens(self):
+        """The management cluster knows every token as jane's, who may nothing. Returns the tokens."""
+        tokens = []
+
+        def review(body):
+            tokens.append(body["spec"]["token"])
+            return {**body, "status": {"authenticated": True, "user": {"username": "jane"}}}
+        self.management.answers["POST", "/apis/authentication.k8s.io/v1/tokenreviews"] = review
+        self.management.answers["POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"] = lambda body: {**body, "status": {"allowed": False}}
+        return tokens
 
     def assert_answers(self, *arguments, **environment):
         code, out, err = self.wharf("status", *arguments, KUBECONFIG="", **environment)
@@ -183,6 +200,9 @@ class LocalSocket(WithToken):
         self.assertEqual(err, "")
         self.assertIn("origin o", out)
 
+
+class LocalSocket(Host):
+    """A host that serves at a Unix socket."""
     def test_its_owner_needs_no_token_and_it_is_removed(self):
         host = self.start_host("{socket: %s}" % self.path)
         mode = os.lstat(self.path)
@@ -197,21 +217,14 @@ class LocalSocket(WithToken):
         self.assertIn("--server: %s: no host's socket" % self.path, err)
 
     def test_logs_need_a_token_which_the_socket_gets_and_the_port_beside_it_does_not(self):
-        reviews = []
-
-        def review(body):
-            reviews.append(body["spec"])
-            return {**body, "status": {"authenticated": True, "user": {"username": "jane"}}}
-        self.management.answers["POST", "/apis/authentication.k8s.io/v1/tokenreviews"] = review
-        self.management.answers["POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"] = lambda body: {**body, "status": {"allowed": False}}
+        tokens = self.review_tokens()
         self.start_host("{socket: %s}" % self.path)
         arguments = ("--config", self.configure("{socket: %s, address: %s}" % (self.path, self.listener.address)))
         for command, verb in ((("logs", "job/train"), "get pods/log"), (("exec", "job/train", *arguments, "--", "ls"), "create pods/exec")):
-            reviews.clear()
             code, _, err = self.wharf(*command, *(arguments if command[0] == "logs" else ()))
             self.assertEqual(code, 1)
             self.assertIn("user jane may not " + verb, err)
-            self.assertEqual([spec["token"] for spec in reviews if "token" in spec][:1], [SECRET] if command[0] == "logs" else [])
+        self.assertEqual(set(tokens), {SECRET})
         self.assertEqual(self.listener.headers, [])
 
     def test_a_default_one_is_found_by_the_port(self):
@@ -227,15 +240,16 @@ class LocalSocket(WithToken):
         self.children.pop().wait()
         self.assertTrue(os.path.lexists(self.path))
         self.start_host("{socket: %s}" % self.path)
-        self.assert_not_started("another process listens there already", "configure another serve.socket")
+        self.assert_not_started("{socket: %s}" % self.path, "serve.socket: " + self.path, "another process listens there already", "configure another serve.socket")
 
     def test_a_symlink_or_a_file_is_left_alone(self):
         os.mkdir(os.path.dirname(self.path), 0o700)
         os.symlink("/etc/hostname", self.path)
-        self.assert_not_started("found a symlink, expected a socket or nothing")
+        serve = "{socket: %s}" % self.path
+        self.assert_not_started(serve, "serve.socket: " + self.path, "found a symlink, expected a socket or nothing")
         os.unlink(self.path)
         with open(self.path, "w", encoding="utf-8"):
-            self.assert_not_started("found a file, expected a socket or nothing")
+            self.assert_not_started(serve, "found a file, expected a socket or nothing")
 
     def test_a_default_one_that_cannot_be_made_is_logged(self):
         folder = os.path.join(self.runtime, "open")
@@ -249,6 +263,70 @@ class LocalSocket(WithToken):
             time.sleep(0.02)
         self.assertRegex(self.log(), r"WARN +no Unix socket for callers on this machine path=.*/open/%d\.sock error=.*writable by everyone" % port)
         self.assert_answers("--server", "http://127.0.0.1:%d" % port)
+
+
+class Tls(Host):
+    """A host that serves TLS at its address."""
+    def serve_tls(self):
+        self.served = certificate(self.runtime, "host")
+        self.port = free_port()
+        self.url = "https://127.0.0.1:%d" % self.port
+        self.serve = "{address: 127.0.0.1:%d, socket: %s, tls: {certFile: %s, keyFile: %s}}" % (self.port, self.path, *self.served)
+        self.start_host(self.serve)
+
+    def is_served(self, file):
+        """Whether the host proves itself with this certificate."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 60) as plain, \
+                    ssl.create_default_context(cafile=file).wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                return b" 200 OK\r\n" in secure.recv(4096)
+        except ssl.SSLCertVerificationError:
+            return False
+
+    def test_its_certificate_is_verified_before_a_token_is_sent(self):
+        tokens = self.review_tokens()
+        self.serve_tls()
+        self.assert_answers("--server", self.url, "--certificate-authority", self.served[0])
+        commands = (("logs", "job/train"), ()), (("exec", "job/train"), ("--", "ls"))
+        for command, more in commands:
+            for ways in (("--certificate-authority", self.files[0]), ()):   # of another authority; the system's
+                code, out, err = self.wharf(*command, "--server", self.url, *ways, *more)
+                self.assertEqual((code, out), (1, ""))
+                self.assertIn("certificate", err)
+        self.assertEqual(tokens, [])
+        for command, more in commands:
+            code, out, err = self.wharf(*command, "--server", self.url, "--certificate-authority", self.served[0], *more)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn("user jane may not ", err)
+        self.assertEqual(set(tokens), {SECRET})
+        # A configuration names its certificate; without the socket it is the way.
+        os.rename(self.path, self.path + ".away")
+        self.assert_answers("--config", self.configure(self.serve))
+        with socket.create_connection(("127.0.0.1", self.port), 60) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try:
+                self.assertNotIn(b"200", plain.recv(4096))
+            except ConnectionError:
+                pass
+
+    def test_a_replaced_certificate_is_used_and_a_wrong_one_is_not(self):
+        self.serve_tls()
+        self.assertTrue(self.is_served(self.served[0]))
+        first = os.path.join(self.runtime, "first.crt")
+        shutil.copy(self.served[0], first)
+        certificate(self.runtime, "host")
+        self.until(lambda: self.is_served(self.served[0]))
+        self.assertFalse(self.is_served(first))
+        with open(self.served[1], "w", encoding="utf-8") as key:
+            key.write("none")
+        self.until(lambda: self.is_served(self.served[0]) and "the served certificate was not replaced" in self.log())
+
+    def test_files_that_are_no_pair_are_an_error_at_the_start(self):
+        one, other = certificate(self.runtime, "one"), certificate(self.runtime, "other")
+        for cert, key, words in ((one[0], other[1], "found another key than that of the certificate"), (one[1], one[1], one[1]),
+                                 (os.path.join(self.runtime, "absent"), one[1], "absent")):
+            self.assert_not_started("{address: 127.0.0.1:0, tls: {certFile: %s, keyFile: %s}}" % (cert, key), "serve.tls: ", words)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
 }
 LIBRARIES = {   # the one folder (or two) that may know of a library
     "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("base", "kube", "adapter", "engine", "host"),
-    "microhttpd.h": ("serve",), "dlfcn.h": ("adapter", "conform"),
+    "microhttpd.h": ("serve",), "gnutls": ("serve",), "dlfcn.h": ("adapter", "conform"),
 }
 LIBC = set("""assert ctype errno float inttypes iso646 limits math stdalign stdarg stdbool stddef stdint stdio stdlib
 stdnoreturn string strings time""".split())

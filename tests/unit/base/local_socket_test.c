@@ -26,7 +26,7 @@ struct place {
 
 static int make_place(void **state) {
     static struct place place;
-    strcpy(place.folder, "/tmp/wharf-socket-XXXXXX");
+    text_copy(place.folder, sizeof place.folder, "/tmp/wharf-socket-XXXXXX");
     assert_non_null(mkdtemp(place.folder));
     snprintf(place.path, sizeof place.path, "%s/run/9440.sock", place.folder);
     snprintf(place.aside, sizeof place.aside, "%s/aside", place.folder);
@@ -58,7 +58,7 @@ static void give_folder(const struct place *place, uid_t uid) {
 
 static int raw_listen(const char *path, bool bound) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    strcpy(name.sun_path, path);
+    text_copy(name.sun_path, sizeof name.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(fchmod(fd, 0600), 0);
     if (bind(fd, (struct sockaddr *)&name, sizeof name) != 0 || (bound && listen(fd, 4) != 0))

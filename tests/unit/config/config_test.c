@@ -315,12 +315,6 @@ static const struct {
     {HEAD WORKERS "adapters: {enabled: [{name: job, file: ../job.so}]}\n", 5, {"\"../job.so\"", "absolute"}},
     {HEAD WORKERS "adapters: {enabled: [{name: job, managedBy: 3}]}\n", 5, {"managedBy", "found 3"}},
     {GOOD "serve: {}\n", 6, {"serve", "neither address nor socket", "required"}},
-    {GOOD "serve: {socketGroup: ops}\n", 6, {"serve", "neither address nor socket", "required"}},
-    {GOOD
-     "serve: {socket: "
-     "/run/0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012}\n",
-     6,
-     {"serve.socket", "108 bytes", "at most 107"}},
     {GOOD "serve: {address: localhost}\n", 6, {"serve.address", "\"localhost\""}},
     {GOOD "serve: {address: \"127.0.0.1\"}\n", 6, {"serve.address"}},
     {GOOD "serve: {address: \"127.0.0.1:99999\"}\n", 6, {"serve.address"}},

@@ -105,7 +105,7 @@ static int start_local(void **state) {
     int fd = -1;
     AUTO_TEXT path = text_format("/tmp/wharf-access-%ld/wharf.sock", (long)getpid());
     assert_null(local_socket_listen(path, NULL, &served->socket, &fd));
-    assert_null(http_server_start_on(fd, &source, &served->server));
+    assert_null(http_server_start_on(fd, NULL, &source, &served->server));
     *state = served;
     return 0;
 }
