@@ -72,9 +72,9 @@ void config_read_serve(struct config_reader *reader, const struct config_place *
          "PORT.sock (the address's) in $RUNTIME_DIRECTORY, else for root in /run/wharf, for a user in "
          "$XDG_RUNTIME_DIR/wharf. Only root and the host's user may have write permission for its folder and the "
          "folders above it."},
-        {"tls", read_tls, 0, false, "TLS 1.2 or later at the address. The socket needs none."},
         {"socketGroup", read_group, offsetof(struct config_serve, group), false,
          "A group that may connect to the socket, too (mode 0660). Default: only root and the host's user may (0600)."},
+        {"tls", read_tls, 0, false, "TLS 1.2 or later at the address. The socket needs none."},
     };
     if (!config_mapping(reader, place, value, fields, sizeof fields / sizeof fields[0], target) || reader->describe)
         return;

@@ -264,7 +264,7 @@ class Usage(Case):
         code, out, err = wharf("help", "configuration", "serve")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual([line.split()[0] for line in out.splitlines() if line and line[0] != " "],
-                         ["serve", "serve.address", "serve.socket", "serve.socketGroup"])
+                         ["serve", "serve.address", "serve.socket", "serve.socketGroup", "serve.tls", "serve.tls.certFile", "serve.tls.keyFile"])
         self.assertIn(out, whole)
         code, out, _ = wharf("help", "configuration", "workers.kubeconfig")
         self.assertEqual((code, out.splitlines()[0].split()[0]), (0, "workers[].kubeconfig"))

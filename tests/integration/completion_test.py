@@ -35,7 +35,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete("drain", "--policy", ""), ["finish", "move"])
         self.assertEqual(complete("help", "comp"), ["completion"])
         self.assertEqual(complete("help", "conf"), ["configuration"])
-        self.assertEqual(complete("help", "configuration", "serve"), ["serve", "serve.address", "serve.socket", "serve.socketGroup"])
+        self.assertEqual(complete("help", "configuration", "serve"), ["serve", "serve.address", "serve.socket", "serve.socketGroup", "serve.tls", "serve.tls.certFile", "serve.tls.keyFile"])
         self.assertEqual(complete("status", "--phase", "S"), ["Suspended", "Succeeded"])
         self.assertEqual(complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(complete("check", "--config", ""), [":files"])
