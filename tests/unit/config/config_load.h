@@ -33,4 +33,17 @@ static inline struct config *load(const char *text, struct problems *problems) {
     return config;
 }
 
+// The first problem of this text has these words; NULL ends them.
+static inline void expect_problem(const char *text, const char *const *says) {
+    struct problems problems;
+    struct config *config = load(text, &problems);
+    if (problems.count == 0)
+        fail_msg("%s", text);
+    for (; *says; says++)
+        if (!strstr(problems.list[0], *says))
+            fail_msg("\"%s\" does not say \"%s\"", problems.list[0], *says);
+    problems_free(&problems);
+    config_free(config);
+}
+
 #endif
