@@ -10,6 +10,7 @@
 #include "core/host/seal_source.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/exec_plugin.h"
+#include "core/serve/http.h"
 
 #include <stdlib.h>
 
@@ -101,6 +102,14 @@ static void check_seal(struct check *check) {
         problems_add_error(&check->problems, error);
 }
 
+static void check_tls(struct check *check) {
+    const struct config_serve *serve = &check->config->serve;
+    const struct http_tls tls = {serve->cert_file, serve->key_file};
+    if (tls.cert_file && tls.key_file)
+        problems_add_error(&check->problems,
+                           error_wrap(http_tls_check(&tls), "%s:%zu: serve.tls", check->config->path, serve->tls_line));
+}
+
 // The directory of kubeconfigs, and the plugins for ClusterProfiles.
 static void check_sources(struct check *check) {
     const struct config *config = check->config;
@@ -123,6 +132,7 @@ static struct error *check_files(struct check *check) {
     if (!error)
         error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);
+    check_tls(check);
     check_sources(check);
     if (!error && check->online)
         error = ask_clusters(check);

@@ -151,6 +151,7 @@ struct config_serve {
     char *socket;               // absolute; NULL: the default of local_socket.h, if there is a port
     char *group;                // which may connect to the socket; NULL: none
     char *cert_file, *key_file; // of TLS at the address; NULL: plain HTTP
+    size_t tls_line;
 };
 bool config_serves(const struct config_serve *serve);
 

@@ -54,7 +54,8 @@ static void read_tls(struct config_reader *reader, const struct config_place *pl
          "The certificate, and after it those between it and its authority, in PEM. Read again when it changes."},
         {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, "Its private key, in PEM."},
     };
-    config_mapping(reader, place, value, fields, sizeof fields / sizeof fields[0], target);
+    if (config_mapping(reader, place, value, fields, sizeof fields / sizeof fields[0], target) && !reader->describe)
+        ((struct config_serve *)target)->tls_line = config_line(reader, place);
 }
 
 static bool has(const struct json *value, const char *key) {

@@ -312,6 +312,13 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
     return NULL;
 }
 
+struct error *http_tls_check(const struct http_tls *tls) {
+    struct tls *made = NULL;
+    struct error *error = tls_new(tls->cert_file, tls->key_file, &made);
+    tls_free(made);
+    return error;
+}
+
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
     return http_server_start_tls(address, NULL, source, out);
 }

@@ -36,6 +36,7 @@ struct error *http_server_start(const char *address, const struct http_source *s
 struct http_tls {
     const char *cert_file, *key_file; // see tls.h
 };
+struct error *http_tls_check(const struct http_tls *tls);
 struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
                                     struct http_server **out);
 

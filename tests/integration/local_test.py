@@ -326,7 +326,12 @@ class Tls(Host):
         one, other = certificate(self.runtime, "one"), certificate(self.runtime, "other")
         for cert, key, words in ((one[0], other[1], "found another key than that of the certificate"), (one[1], one[1], one[1]),
                                  (os.path.join(self.runtime, "absent"), one[1], "absent")):
-            self.assert_not_started("{address: 127.0.0.1:0, tls: {certFile: %s, keyFile: %s}}" % (cert, key), "serve.tls: ", words)
+            serve = "{address: 127.0.0.1:0, tls: {certFile: %s, keyFile: %s}}" % (cert, key)
+            self.assert_not_started(serve, "serve.tls: ", words)
+            code, _, err = self.wharf("check", "--config", self.configure(serve))
+            self.assertEqual(code, 1)
+            for word in ("host.yaml:7: serve.tls: ", words):
+                self.assertIn(word, err)
 
 
 if __name__ == "__main__":
