@@ -19,6 +19,7 @@
 #include "core/engine/give_up.h"
 #include "core/engine/kueue.h"
 #include "core/engine/kueue_ticket.h"
+#include "core/engine/large_mirrors.h"
 #include "core/engine/mirror.h"
 #include "core/engine/news.h"
 #include "core/engine/orphans.h"
@@ -462,6 +463,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 void act_reconcile(struct engine *engine, struct entry *entry) {
     heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
     own_record_count(engine, entry);
+    large_mirrors_account(engine, entry);
     if (!shard_is_held(engine, entry)) {
         stand_by(engine, entry);
         return;

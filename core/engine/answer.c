@@ -7,6 +7,7 @@
 #include "core/engine/backoff.h"
 #include "core/engine/command.h"
 #include "core/engine/kueue_ticket.h"
+#include "core/engine/large_mirrors.h"
 #include "core/engine/mirror.h"
 #include "core/engine/observe.h"
 #include "core/engine/pacing.h"
@@ -97,6 +98,8 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     pacing_answered(engine, pending.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
                     response, event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
     rewound_answer(engine, &pending, response);
+    if (response->object && pending.cluster != ENGINE_MANAGEMENT)
+        large_mirrors_bound(engine, pending.cluster, entry->kind, &response->object);
     if (response->object && response->object->too_large) { // a stub does not show what was written
         object_free(response->object);
         response->object = NULL;

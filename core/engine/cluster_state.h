@@ -20,6 +20,7 @@ struct watch_state { // one kind in one cluster
     const char *version;      // served, one of the kind's; NULL: not known
     uint8_t paused;           // enum pause, bits
     bool overflowed;          // PAUSE_FULL, in the current list
+    bool large_ignored;       // of the worker's mirrors, some, see large_mirrors.h
     uint32_t disowned;        // management: workloads no longer delegated, since a delegated one was last seen
     uint32_t status_failures; // PAUSE_STATUS
     struct also_run also_run; // management
@@ -59,6 +60,7 @@ struct orphan_count {
     uint32_t waiting;    // not released yet
     uint32_t released;   // released in the window
     int64_t window_ns;   // when it began
+    size_t excess;       // of mirrors with a workload, see large_mirrors.h
 };
 
 bool cluster_is_vacant(const struct engine *engine, size_t cluster); // no worker has this number

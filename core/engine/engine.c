@@ -15,6 +15,7 @@
 #include "core/engine/fence.h"
 #include "core/engine/identity.h"
 #include "core/engine/kueue_ticket.h"
+#include "core/engine/large_mirrors.h"
 #include "core/engine/limit.h"
 #include "core/engine/namespace_labels.h"
 #include "core/engine/observe.h"
@@ -195,6 +196,8 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
 static void on_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     if (cluster == ENGINE_MANAGEMENT)
         orphans_note_revision(engine, kind, object->value);
+    else
+        large_mirrors_bound(engine, cluster, kind, &object);
     if (object->too_large)
         oversized_seen(engine, cluster, kind, object);
     else

@@ -58,6 +58,7 @@ struct mirror {
     uint32_t unchecked_source;   // the same of a create whose answer was lost, or came after the workload had changed:
                                  // the fields that are kept are to be compared
     uint32_t counted_bytes;      // bytes in orphan_count
+    uint32_t excess;             // the same, see large_mirrors.h
     uint32_t epoch;              // of the list in which or since which it was seen
     uint32_t created_reported;   // the last attempt reported as created
     uint32_t space_retry_s;      // when it was last tried again since a namespace changed, in monotonic seconds

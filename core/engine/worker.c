@@ -9,6 +9,7 @@
 #include "core/engine/fence_state.h"
 #include "core/engine/final_status.h"
 #include "core/engine/identity.h"
+#include "core/engine/large_mirrors.h"
 #include "core/engine/orphans.h"
 #include "core/engine/placement_worker.h"
 #include "core/engine/queue.h"
@@ -57,6 +58,7 @@ static void forget_mirror(struct engine *engine, struct entry *entry, struct mir
     if (!current && mirror->facts.of_workload && (mirror->facts.present || mirror->facts.may_exist))
         entry->facts.earlier_until_ns = clock_later(entry->facts.earlier_until_ns, given_up_ns(engine, entry, mirror));
     orphans_forget(engine, mirror);
+    large_mirrors_forget(engine, mirror);
     entry_remove_mirror(&engine->store, entry, mirror);
     queue_entry(engine, entry);
 }

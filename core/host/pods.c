@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTAINERS_MAX 256 // of a pod; further ones are left out
-#define TEXT_MAX 1024      // bytes of a text that a worker wrote; longer ones are cut
-#define SINGLE 32          // up to so many pods are read one by one; else all of the namespace
+#define CONTAINERS_MAX ((size_t)256) // of a pod; further ones are left out
+#define TEXT_MAX 1024                // bytes of a text that a worker wrote; longer ones are cut
+#define SINGLE 32                    // up to so many pods are read one by one; else all of the namespace
 #define NAMES_MAX ((size_t)1 << 20)
 
 static void pod_clear(struct pod *pod) {
