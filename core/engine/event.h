@@ -61,7 +61,7 @@ enum capacity_state {
     CAPACITY_READING, // not yet: the first lists are being read
     CAPACITY_KNOWN,
     CAPACITY_STALE,  // the watch is lost
-    CAPACITY_UNKNOWN // the worker does not let the host look
+    CAPACITY_UNKNOWN // the worker does not let the host look, or has more than its memory budget allows
 };
 
 struct engine_event {
