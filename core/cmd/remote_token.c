@@ -107,11 +107,12 @@ static struct error *replace_token(struct remote *remote, const struct json *cla
     AUTO_TEXT account = account_of_token(claims);
     remote_forget_token(remote);
     remote->withheld = true;
-    return error_wrap(request_token(remote, account),
-                      "%sa token is needed, and your own token is not sent over plain HTTP to %s, where any program may "
-                      "listen: use the host's Unix socket (--server unix:PATH), https, or --context for the API "
-                      "server's service proxy. No token for the host alone was obtained",
-                      remote->tried ? remote->tried : "", endpoint_of(remote)->description);
+    return error_wrap(
+        request_token(remote, account),
+        "%sa token is needed, and your own token is not sent over plain HTTP to %s, where any program may "
+        "listen: use the host's Unix socket (--server unix:PATH), https, or --context for the API "
+        "server's service proxy. No token for the host alone was obtained",
+        remote->tried ? remote->tried : "", endpoint_of(remote)->description);
 }
 
 static struct error *obtain_token(struct remote *remote, bool proven) {
