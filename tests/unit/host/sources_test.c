@@ -119,8 +119,8 @@ static void offer_secrets(struct stage *stage, const char *a, const char *z) {
 
 static void record(struct stage *stage, const char *uid, const char *source) {
     struct worker_override *list = calloc(1, sizeof *list);
-    list[0] = (struct worker_override){
-        .name = strdup("w1"), .uid = strdup(uid), .source = source ? strdup(source) : NULL};
+    list[0] =
+        (struct worker_override){.name = strdup("w1"), .uid = strdup(uid), .source = source ? strdup(source) : NULL};
     sources_override(stage->sources, list, 1);
 }
 
