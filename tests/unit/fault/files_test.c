@@ -208,7 +208,7 @@ static struct error *parse_exec(void **out) {
 
 static bool is_exec(const void *given) {
     const struct endpoint *e = given;
-    return e && e->exec && text_equal(e->exec->args[2], "x") && text_equal(e->exec->env[0], "A=b") &&
+    return e && e->exec && text_equal(e->exec->args[2], "x") && text_equal(e->exec->env[0], "AWS_REGION=b") &&
            text_equal(e->exec->info,
                       "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"spec\":{"
                       "\"interactive\":false,\"cluster\":{\"server\":\"https://h\",\"config\":{\"a\":[1]}}}}") &&
