@@ -18,6 +18,7 @@ import unittest
 import played
 
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 SPACE = "/api/v1/namespaces/wharf-system"
 SECRET = SPACE + "/secrets/w1"
 LINES = """worker: namespace/wharf-system created
@@ -189,6 +190,13 @@ class Join(Case):
         self.assertEqual(self.worker.writes + self.management.writes, [])
         for part in ("kind: ClusterRoleBinding", "stringData:", "token: TOKEN", "worker.wharf.dev/region: eu"):
             self.assertIn(part, out)
+
+    def test_the_manifest_of_a_worker_is_what_join_makes(self):
+        with open(os.path.join(ROOT, "etc", "kubernetes", "token-worker.yaml"), encoding="utf-8") as file:
+            lines = [line for line in file.read().splitlines() if not line.startswith("#") and ": CA" not in line]
+        manifest = "\n".join(lines).replace("UID", "uid-of-w1").replace("SERVER", "https://w1.example.com:6443")
+        out = self.join("--dry-run", "--server", "https://w1.example.com:6443")
+        self.assertEqual(out.split("---\n")[-1].strip(), manifest)
 
     def test_a_missing_right_is_named_and_no_secret_is_made(self):
         self.worker.denied.add(("delete", "jobs"))
