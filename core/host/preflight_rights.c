@@ -126,7 +126,6 @@ static void may_read_sources(struct visit *visit) {
     const struct config_workers_from *from = &visit->preflight->config->workers_from;
     const char *own = visit_own_namespace(visit);
     const struct access_review secrets[] = {
-        {"", "secrets", NULL, "get", NULL, own},
         {"", "secrets", NULL, "list", NULL, own},
         {"", "secrets", NULL, "watch", NULL, own},
         {"", "secrets", NULL, "patch", NULL, own},

@@ -172,9 +172,10 @@ static void add_own(struct rights_table *table) {
                    &(struct right){.scope = RIGHT_OWN,
                                    .comment =
                                        "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the "
-                                       "host renews tokens.",
+                                       "host renews tokens. RBAC cannot limit this to a label: have no other Secrets "
+                                       "in the namespace.",
                                    .group = "",
-                                   .verbs = "get, list, watch, patch"},
+                                   .verbs = "list, watch, patch"},
                    "secrets");
     if (wanted->seal)
         rights_add(table,

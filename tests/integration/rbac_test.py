@@ -62,7 +62,7 @@ MANAGEMENT = expect(
     "everywhere list,watch workloads.kueue.x-k8s.io", "everywhere create,patch events.events.k8s.io",
     "everywhere get namespaces kube-system", "everywhere create tokenreviews.authentication.k8s.io",
     "everywhere create subjectaccessreviews.authorization.k8s.io", "everywhere list events",
-    "in wharf-system get,list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
+    "in wharf-system list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
     "in wharf-system create secrets", "in wharf-system get,list,watch,patch configmaps wharf-workers",
     "in wharf-system create configmaps",
     "in wharf-system list,create,patch,delete leases.coordination.k8s.io")
@@ -163,7 +163,7 @@ class Rights(unittest.TestCase):
             "kueue: carry\nseal: {file: seal.keys}\n")))
         self.assertEqual(left, expect(
             "in wharf-system get secrets wharf-seal",
-            "in wharf-system create secrets", "in wharf-system get,list,watch,patch secrets",
+            "in wharf-system create secrets", "in wharf-system list,watch,patch secrets",
             "everywhere create tokenreviews.authentication.k8s.io", "everywhere list events",
             "everywhere create subjectaccessreviews.authorization.k8s.io"))
 
