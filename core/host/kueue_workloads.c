@@ -8,11 +8,12 @@
 #include "core/engine/kueue_labels.h"
 #include "core/host/optional_watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STRANGERS_MAX 1024 // Workloads whose object was not seen, as it may not have been seen yet
-#define UID_MAX 40
+#define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
@@ -21,10 +22,11 @@ struct item {                  // of one object
     struct item *older, *newer; // strangers
     bool seen;                  // the object was; else it is a stranger
     bool due, told, dead;
-    unsigned list;  // of its kind, in which or since which it was seen
-    unsigned epoch; // of the list in which or since which its Workload was seen
-    size_t kept;    // counted in the budget
-    char uid[UID_MAX];
+    unsigned list;   // of its kind, in which or since which it was seen
+    unsigned epoch;  // of the list in which or since which its Workload was seen
+    size_t kept;     // counted in the budget
+    const char *uid; // of the object, in `key`
+    char key[KEY_MAX];
 };
 
 struct kueue_workloads {
@@ -35,7 +37,7 @@ struct kueue_workloads {
     struct budget *budget; // NULL: of the management cluster, which is trusted
     bool told_over;
 
-    struct map items; // by uid of the object
+    struct map items; // by namespace and uid of the object: a Workload speaks for objects of its own namespace alone
     unsigned *lists;  // of the kinds
     size_t n_lists;
     struct item *due;
@@ -89,7 +91,7 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
 static void remove_item(struct kueue_workloads *workloads, struct item *item) {
     if (!item->seen)
         unlink_stranger(workloads, item);
-    map_remove(&workloads->items, item->uid);
+    map_remove(&workloads->items, item->key);
     clear_event(item);
     (void)budget_keep(workloads->budget, item->kept, 0);
     item->dead = true;
@@ -97,19 +99,34 @@ static void remove_item(struct kueue_workloads *workloads, struct item *item) {
         free(item);
 }
 
+// Of the object with this uid in the namespace of `object`. False: there cannot be one.
+static bool write_key(char key[KEY_MAX], const struct json *object, const char *uid) {
+    return *uid && snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) < KEY_MAX;
+}
+
+static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid) {
+    char key[KEY_MAX];
+    return write_key(key, object, uid) ? map_get(&workloads->items, key) : NULL;
+}
+
 // NULL when out of memory, or over the budget.
-static struct item *make_item(struct kueue_workloads *workloads, const char *uid, bool seen) {
-    struct item *item = map_get(&workloads->items, uid);
-    if (item || strlen(uid) >= UID_MAX || !*uid)
+static struct item *make_item(struct kueue_workloads *workloads, const struct json *object, const char *uid,
+                              bool seen) {
+    char key[KEY_MAX];
+    if (!write_key(key, object, uid))
+        return NULL;
+    struct item *item = map_get(&workloads->items, key);
+    if (item)
         return item;
     item = calloc(1, sizeof *item);
     if (!item)
         return NULL;
-    text_copy(item->uid, sizeof item->uid, uid);
+    text_copy(item->key, sizeof item->key, key);
+    item->uid = strchr(item->key, '/') + 1;
     item->event.type = EVENT_TIME;
     item->seen = seen;
     bool kept = keep(workloads, item, &item->event);
-    if (!kept || !map_put(&workloads->items, item->uid, item)) {
+    if (!kept || !map_put(&workloads->items, item->key, item)) {
         (void)budget_keep(workloads->budget, item->kept, 0);
         free(item);
         return NULL;
@@ -198,12 +215,12 @@ static void set_object(struct kueue_workloads *workloads, struct item *item, siz
 
 void kueue_workloads_seen(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
     const char *uid = object_uid(object);
-    struct item *item = map_get(&workloads->items, uid);
+    struct item *item = find_item(workloads, object, uid);
     bool queued = object_label(object, KUEUE_QUEUE_NAME);
     if (!item && !queued)
         return;
     workloads->begun |= queued;
-    item = item ? item : make_item(workloads, uid, true);
+    item = item ? item : make_item(workloads, object, uid, true);
     if (!item)
         return;
     bool first = !item->seen || item->event.type != EVENT_QUEUED;
@@ -237,7 +254,7 @@ void kueue_workloads_listed(struct kueue_workloads *workloads, size_t kind) {
 }
 
 void kueue_workloads_gone(struct kueue_workloads *workloads, const struct json *object) {
-    struct item *item = map_get(&workloads->items, object_uid(object));
+    struct item *item = find_item(workloads, object, object_uid(object));
     if (item)
         leave_item(workloads, item);
 }
@@ -259,7 +276,7 @@ static bool is_named(const struct json *workload) {
 static void on_seen(void *ctx, struct object *object) {
     struct kueue_workloads *workloads = ctx;
     const char *owner = kueue_state_owner(object->value);
-    struct item *item = *owner && is_named(object->value) ? make_item(workloads, owner, false) : NULL;
+    struct item *item = is_named(object->value) ? make_item(workloads, object->value, owner, false) : NULL;
     struct kueue_state state;
     if (item) {
         kueue_state_read(object->value, workloads->version ? workloads->version : versions[0], &state);
@@ -284,7 +301,7 @@ static bool is_of(const struct item *item, const struct json *workload) {
 
 static void on_gone(void *ctx, struct object *object) {
     struct kueue_workloads *workloads = ctx;
-    struct item *item = map_get(&workloads->items, kueue_state_owner(object->value));
+    struct item *item = find_item(workloads, object->value, kueue_state_owner(object->value));
     if (item && is_of(item, object->value))
         set_gone(workloads, item);
     object_free(object);

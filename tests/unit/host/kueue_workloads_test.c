@@ -12,10 +12,11 @@
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"workloads\",\"kind\":\"Workload\",\"verbs\":[\"list\","  \
     "\"watch\"]}]}"
 #define PATH "/apis/kueue.x-k8s.io/v1beta2"
-#define WORKLOAD(uid, version, owner, active)                                                                          \
-    "{\"metadata\":{\"name\":\"w-" owner "\",\"namespace\":\"n\",\"uid\":\"" uid "\",\"resourceVersion\":\"" version   \
-    "\",\"ownerReferences\":[{\"uid\":\"" owner "\",\"controller\":true}]},\"spec\":{\"active\":" active               \
-    ",\"queueName\":\"q\"}}"
+#define WORKLOAD(uid, version, owner, active) WORKLOAD_IN("n", uid, version, owner, active)
+#define WORKLOAD_IN(space, uid, version, owner, active)                                                                \
+    "{\"metadata\":{\"name\":\"w-" owner "\",\"namespace\":\"" space "\",\"uid\":\"" uid                               \
+    "\",\"resourceVersion\":\"" version "\",\"ownerReferences\":[{\"uid\":\"" owner                                    \
+    "\",\"controller\":true}]},\"spec\":{\"active\":" active ",\"queueName\":\"q\"}}"
 #define LIST(items)                                                                                                    \
     "{\"kind\":\"WorkloadList\",\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"metadata\":{\"resourceVersion\":\"5\"},"   \
     "\"items\":[" items "]}"
@@ -181,6 +182,24 @@ static void a_workload_that_is_deleted_is_told_unless_there_is_a_newer_one(void 
     end(&stand);
 }
 
+// Whoever may write Workloads in one namespace says nothing of what is in another one.
+static void a_workload_of_another_namespace_is_not_of_the_object(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, WORKLOAD_IN("other", "f1", "3", "a", "false") "," WORKLOAD("u1", "4", "a", "true"));
+    expect(&stand, "3 n/a a pending;");
+    happens(&stand, "MODIFIED", WORKLOAD_IN("other", "f1", "6", "a", "false"));
+    happens(&stand, "ADDED", WORKLOAD_IN("other", "f2", "7", "b", "false"));
+    seen(&stand, "b", true);
+    happens(&stand, "DELETED", WORKLOAD_IN("other", "f1", "8", "a", "false"));
+    expect(&stand, "");
+    happens(&stand, "MODIFIED", WORKLOAD("u1", "9", "a", "false"));
+    expect(&stand, "3 n/a a inactive;");
+    end(&stand);
+}
+
 static void what_a_later_list_lacks_is_gone(void **state) {
     (void)state;
     struct stand stand;
@@ -301,6 +320,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_watched_before_an_object_is_in_a_queue),
         cmocka_unit_test(a_workload_is_told_once_its_object_was_seen_whichever_comes_first),
         cmocka_unit_test(a_workload_that_is_deleted_is_told_unless_there_is_a_newer_one),
+        cmocka_unit_test(a_workload_of_another_namespace_is_not_of_the_object),
         cmocka_unit_test(what_a_later_list_lacks_is_gone),
         cmocka_unit_test(an_object_that_comes_back_is_told_the_workload_that_did_not_change),
         cmocka_unit_test(a_watch_that_is_refused_is_tried_again_after_ten_minutes),
