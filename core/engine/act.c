@@ -9,6 +9,7 @@
 #include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
+#include "core/engine/completions.h"
 #include "core/engine/confirm.h"
 #include "core/engine/dropped.h"
 #include "core/engine/engine_internal.h"
@@ -187,6 +188,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     bool again = entry->requested_attempt == action->attempt;
     entry->requested_cluster = (uint32_t)action->cluster;
     entry->requested_attempt = action->attempt;
+    entry->had_choice = action->had_choice;
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
         engine->stats.replacements += !again;
         bool hot = !again && repeat_placed(engine, entry);
@@ -270,6 +272,8 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     else
         entry->facts.clean_attempt = 0;
+    if (mirror->facts.busy)
+        completions_created(engine, entry);
     if (mirror->facts.busy && !own_record(entry)) {
         own_record_accept(engine, entry);
         capacity_placed(engine, entry, mirror->facts.cluster);

@@ -5,6 +5,7 @@
 #define WHARF_ENGINE_DECIDE_H
 
 #include "core/base/clock.h"
+#include "core/engine/completions.h"
 #include "core/engine/namespaces.h"
 #include "core/engine/shard_hash.h"
 #include "core/engine/throttle.h"
@@ -48,6 +49,7 @@ struct worker_facts {
     int64_t unguarded_ns;   // those of the other shards are not given up before that; CLOCK_NEVER: never
     uint64_t resumes;       // what its guard suspended may be resumed
     uint64_t closed_shards; // get nothing new: its guard would stop it, or may
+    struct completions completions;
 };
 
 // What runs in the worker is not given up before that. `begun_ns`: of the shard, see fence_begin.
@@ -219,8 +221,9 @@ struct action {
     size_t cluster; // NONE, WAIT: whose object or connection is waited for, 0: none
     uint32_t attempt;
     int64_t at_ns;
-    bool withdraws; // DELETE: only in the state that was seen, since it did not start
-    bool blocked;   // would do more if a cluster were connected
+    bool withdraws;  // DELETE: only in the state that was seen, since it did not start
+    bool had_choice; // PLACE: there was another worker
+    bool blocked;    // would do more if a cluster were connected
     enum waiting waiting;
     const char *why; // static, for logs and Events
 };

@@ -7,6 +7,7 @@
 #include "core/engine/call.h"
 #include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
+#include "core/engine/completions.h"
 #include "core/engine/distrust.h"
 #include "core/engine/final_status.h"
 #include "core/engine/kueue.h"
@@ -73,8 +74,10 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
     if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
         story_finished(engine, entry, &phase);
-        if (had)
+        if (had) {
+            completions_finished(engine, entry);
             news_finished(engine, entry);
+        }
     }
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);

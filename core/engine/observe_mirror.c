@@ -5,6 +5,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/cluster_state.h"
+#include "core/engine/completions.h"
 #include "core/engine/fence.h"
 #include "core/engine/final_status.h"
 #include "core/engine/finalizer.h"
@@ -91,6 +92,8 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     bool has_status = json_first(json_get(object, "status"));
     m->facts.finished = has_status && final_status_reached(engine, entry, object, &phase);
     pending_observe(engine, entry, m, has_status ? &phase : NULL, same);
+    if (m->has_run && !m->facts.finished)
+        completions_started(engine, entry, m->facts.cluster);
     if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
         final_status_drop(entry);
     m->facts.unsure = m->facts.may_exist = false;

@@ -17,18 +17,24 @@ static int compare_order(const struct worker_facts *a, const struct worker_facts
     return compare(a->order - 1U, b->order - 1U);
 }
 
+// In thousandths of a workload.
+static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
+    return w->active * UINT64_C(1000) + completions_recent(&w->completions, now_ns);
+}
+
 // Negative: `a` is to be taken rather than `b`.
-static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b) {
+static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b,
+                           int64_t now_ns) {
     int by = 0;
     switch (policy) {
     case PLACEMENT_LEAST_ACTIVE:
-        by = compare(a->active, b->active);
+        by = compare(load_of(a, now_ns), load_of(b, now_ns));
         break;
     case PLACEMENT_ORDERED:
         by = compare_order(a, b);
         break;
     case PLACEMENT_WEIGHTED: // where its share would be least, with this one
-        by = compare((a->active + 1) * (uint64_t)b->weight, (b->active + 1) * (uint64_t)a->weight);
+        by = compare((load_of(a, now_ns) + 1000) * b->weight, (load_of(b, now_ns) + 1000) * a->weight);
         by = by ? by : compare(b->weight, a->weight);
         break;
     case PLACEMENT_BIN_PACK:
@@ -45,7 +51,7 @@ static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
         return view->workers[a].rank < view->workers[b].rank;
     if (view && view->policy == PLACEMENT_BIN_PACK && view->workers[a].fullness != view->workers[b].fullness)
         return view->workers[a].fullness > view->workers[b].fullness;
-    return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b]) < 0;
+    return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b], f->now_ns) < 0;
 }
 
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
@@ -67,8 +73,9 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
 }
 
 // `again`: also where it did not start.
-static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns) {
+static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
     size_t best = DECIDE_UNPLACED;
+    *candidates = 0;
     for (size_t c = 1; c < f->n_clusters; c++) {
         if (!placement_permits(f, c, next_ns))
             continue;
@@ -76,15 +83,21 @@ static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns)
         // An unwanted mirror there must be gone first.
         if (m && (m->present || (!again && decide_is_tried(f, m))))
             continue;
+        ++*candidates;
         if (best == DECIDE_UNPLACED || is_better(f, c, best))
             best = c;
     }
     return best;
 }
 
+static size_t choose_in_rounds(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
+    size_t best = choose(f, false, next_ns, candidates);
+    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose(f, true, next_ns, candidates) : best;
+}
+
 size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
-    size_t best = choose(f, false, next_ns);
-    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose(f, true, next_ns) : best;
+    size_t candidates = 0;
+    return choose_in_rounds(f, next_ns, &candidates);
 }
 
 bool placement_is_settling(const struct decide_facts *f) {
@@ -131,8 +144,10 @@ struct action placement_move(const struct decide_facts *f, const char *why) {
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;
-    size_t best = placement_choose(f, &next_ns);
+    size_t candidates = 0, best = choose_in_rounds(f, &next_ns, &candidates);
     if (best == DECIDE_UNPLACED || decide_time_is_up(f))
         return decide_gives_up(f, nowhere(f, next_ns));
-    return decide_place(f, best, w->attempt + 1, why);
+    struct action place = decide_place(f, best, w->attempt + 1, why);
+    place.had_choice = candidates > 1;
+    return place;
 }

@@ -50,6 +50,7 @@ void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
         worker->name = engine->names[cluster];
         worker->name_hash = decide_name_hash(engine->names[cluster]);
         worker->active = engine->stats.clusters[cluster].active; // of all kinds
+        worker->completions = engine->slots[cluster].completions;
     }
     cluster_refresh(engine, cluster, kind);
 }
@@ -101,8 +102,10 @@ static void free_row(struct engine *engine, size_t cluster) {
     free(engine->paces[cluster]);
     free(engine->stats.clusters[cluster].watches);
     free(engine->names[cluster]);
-    if (engine->slots)
+    if (engine->slots) {
         free(engine->slots[cluster].namespaces);
+        free(engine->slots[cluster].durations);
+    }
     placement_worker_clear(engine, cluster);
 }
 

@@ -84,6 +84,7 @@ struct stats_cluster {
     uint64_t guards;        // that were alive when the worker was last read (fence.h); 0 without fencing
     uint64_t status_bytes;  // of objects that were written because its mirrors' statuses had changed
     uint64_t statuses_wait; // 1: they have taken too much, see status_budget.h
+    uint64_t suspect;       // 1: it finishes workloads far faster than others do (completions.h)
     uint64_t unproven;      // mirrors that are neither adopted nor deleted because they are not proven
 };
 

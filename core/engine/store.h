@@ -104,6 +104,7 @@ struct entry {
     int64_t waiting_since_ns;
     int64_t retry_due_ns, retried_ns; // see retry.h
     int64_t loss_told_ns;             // since when its worker is lost, as was told (news.h); 0: it was not
+    int64_t runs_since_ns;            // in runs_in, see completions.h
     int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                  // of the last decision; static
     struct room_claim *claim;         // see capacity.h; NULL: none
@@ -123,6 +124,7 @@ struct entry {
     uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
     uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
+    uint32_t runs_in;                              // the worker; 0: it is not compared
     uint16_t failures, name_at;
     uint16_t refusals;   // consecutive ones, by its adapter or for its size
     uint8_t phase;       // wharf_phase_kind
@@ -144,6 +146,8 @@ struct entry {
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool stub : 1;                // doc is one (object.h)
     bool choosy : 1;              // it has annotations that say where it may go
+    bool had_choice : 1;          // several workers could have got it
+    bool start_seen : 1;          // in runs_in
     bool names_queue : 1;         // it has Kueue's label for its queue
     bool status_is_own : 1;       // that is this host's, by the answer to its write
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported

@@ -275,6 +275,9 @@ static void print_held_back(const struct host_snapshot *s, struct buffer *out) {
 }
 
 static void print_doubts(const struct host_snapshot *s, struct buffer *out) {
+    print_of_clusters(s, out, 1, "wharf_worker_suspect", "gauge",
+                      "1 where the worker finishes workloads far faster than other workers do, else 0.",
+                      offsetof(struct stats_cluster, suspect));
     print_of_clusters(
         s, out, 1, "wharf_mirrors_unproven", "gauge",
         "Mirrors that are neither adopted nor deleted, because nothing proves that this host created them.",
