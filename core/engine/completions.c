@@ -130,9 +130,7 @@ static void judge(struct engine *engine, struct entry *entry, size_t cluster, ui
 }
 
 void completions_created(const struct engine *engine, struct entry *entry) {
-    if (!entry->had_choice)
-        return;
-    entry->runs_in = entry->facts.cluster;
+    entry->runs_in = entry->had_choice ? entry->facts.cluster : 0;
     entry->runs_since_ns = engine->now.mono_ns;
     entry->start_seen = false;
 }

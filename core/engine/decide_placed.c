@@ -155,8 +155,8 @@ static bool ask_for_earlier(const struct decide_facts *f, struct action *action)
 static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m, int64_t next_ns) {
     const struct workload_facts *w = f->workload;
     int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
-    bool none = w->clean_attempt == w->attempt || (m && m->excluded_until_ns && !m->may_exist);
-    if (none || (m && m->absent_ns && m->absent_ns >= sure_ns))
+    bool absent = m && !m->may_exist && (m->excluded_until_ns || (m->absent_ns && m->absent_ns >= sure_ns));
+    if (absent || w->clean_attempt == w->attempt)
         return placement_move(f, "it would not be placed there now");
     if (m && m->absent_ns && sure_ns > f->now_ns)
         return action_wait_until(clock_earlier(sure_ns, next_ns),

@@ -68,6 +68,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->unsure = one_in(random, m->present ? 8 : 3);
     m->absent_ns = !m->present && one_in(random, 2) ? some_time(random) : 0;
     m->unanswered_ns = one_in(random, 2) ? some_time(random) : 0;
+    m->may_exist = !m->present && one_in(random, 3);
     if (!m->present)
         return;
     m->of_workload = w->exists && !one_in(random, 4);
@@ -170,7 +171,8 @@ static const char *check_create(const struct facts *f, const struct action *a) {
     for (size_t c = 1; c <= WORKERS && w->attempt > 1 && w->clean_attempt != w->attempt; c++)
         if (!f->workers[c].settled && f->workers[c].lost_since_ns + TIMEOUT > NOW)
             return "a later mirror is created before it is known whether an earlier one runs";
-    if (!f->all.own_record && (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW) || !f->all.placing))
+    if (!f->all.own_record &&
+        (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW) || !f->all.placing))
         return "somebody else's record puts a mirror where it would not be placed";
     return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
 }
@@ -235,8 +237,10 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
 static bool may_be_created(const struct facts *f) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, w->cluster);
-    bool known = w->gone_attempt == w->attempt || w->clean_attempt == w->attempt || (m && m->excluded_until_ns);
-    bool absent = m && m->absent_ns && (!m->unanswered_ns || m->absent_ns >= m->unanswered_ns + TIMEOUT);
+    bool known = w->gone_attempt == w->attempt || w->clean_attempt == w->attempt || (m && m->excluded_until_ns > NOW);
+    known |= m && m->excluded_until_ns && !m->may_exist;
+    bool absent =
+        m && !m->may_exist && m->absent_ns && (!m->unanswered_ns || m->absent_ns >= m->unanswered_ns + TIMEOUT);
     return f->workers[w->cluster].connected && !f->all.own_record && !known && !absent;
 }
 
@@ -312,7 +316,8 @@ static const char *check(const struct facts *f, const struct action *a) {
     case ACTION_VERIFY:
         if ((m && m->busy) || !f->workers[a->cluster].connected)
             return "a question that cannot be asked";
-        return (m && m->unsure) || (!f->all.own_record && a->cluster == w->cluster && !(m && m->present))
+        return (m && (m->unsure || m->may_exist)) ||
+                       (!f->all.own_record && a->cluster == w->cluster && !(m && m->present))
                    ? NULL
                    : "a question that is not open";
     case ACTION_WAIT:
