@@ -2,7 +2,6 @@
 #include "core/engine/cluster_state.h"
 
 #include "core/base/memory.h"
-#include "core/engine/completions.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence_state.h"
 #include "core/engine/placement_queue.h"
@@ -100,7 +99,7 @@ void cluster_changed(struct engine *engine, size_t cluster) {
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
     if (entry->active_in == cluster)
         return;
-    completions_ended(entry);
+    entry->runs_in = 0; // it is not compared any longer, see completions.h
     for (size_t k = 0; k < engine->n_kinds; k++) {
         if (entry->active_in)
             engine->workers[k][entry->active_in].active--;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/completions.h"
 
-#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/report.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #define LEAST_MS (10 * 1000) // at least this: noise does not matter then
 #define SUSPECT_OF_16 12     // so many of the last 16 that were compared
 #define CLEARED_OF_16 6
+#define WINDOW_MAX_NS (60 * CLOCK_MINUTE) // of a suspect worker
 
 struct durations {
     struct pool {
@@ -20,40 +21,6 @@ struct durations {
         uint8_t count, next;
     } pools[POOLS];
 };
-
-// The window ---------------------------------------------------------------------------------------------------
-
-static int64_t window_of(const struct completions *c) {
-    return c->window_ns ? c->window_ns : COMPLETIONS_WINDOW_NS;
-}
-
-static struct completions at(const struct completions *c, int64_t now_ns) {
-    struct completions moved = *c;
-    int64_t window_ns = window_of(c), age_ns = now_ns - c->begun_ns;
-    if (age_ns >= 2 * window_ns)
-        moved.before = moved.now = 0;
-    if (age_ns >= window_ns) {
-        moved.before = moved.now;
-        moved.now = 0;
-        moved.begun_ns = age_ns < 2 * window_ns ? c->begun_ns + window_ns : now_ns;
-    }
-    return moved;
-}
-
-void completions_add(struct completions *c, int64_t now_ns) {
-    *c = at(c, now_ns);
-    if (c->now < UINT32_MAX)
-        c->now++;
-}
-
-uint64_t completions_recent(const struct completions *c, int64_t now_ns) {
-    struct completions moved = at(c, now_ns);
-    uint64_t window_ms = (uint64_t)(window_of(c) / CLOCK_MS),
-             past_ms = (uint64_t)((now_ns - moved.begun_ns) / CLOCK_MS);
-    return moved.now * UINT64_C(1000) + moved.before * UINT64_C(1000) * (window_ms - past_ms) / window_ms;
-}
-
-// The comparison -----------------------------------------------------------------------------------------------
 
 static size_t pool_of(const struct entry *entry) {
     char space[254];
@@ -116,17 +83,19 @@ static void judge(struct engine *engine, struct entry *entry, size_t cluster, ui
     uint64_t *suspect = &engine->stats.clusters[cluster].suspect;
     bool fast = others_ms >= LEAST_MS && (uint64_t)ms * FAST_FACTOR < others_ms;
     slot->fast = (uint16_t)(slot->fast << 1 | fast);
-    int count = __builtin_popcount(slot->fast);
+    unsigned count = 0;
+    for (uint16_t rest = slot->fast; rest; rest &= (uint16_t)(rest - 1))
+        count++;
     if (!*suspect && count >= SUSPECT_OF_16) {
         set_suspect(engine, entry, cluster, ms, others_ms);
     } else if (*suspect && count <= CLEARED_OF_16) {
         *suspect = 0;
-        slot->completions.window_ns = 0;
+        slot->finished.window_ns = 0;
         report_log(engine, LOG_INFO, cluster, entry->kind, "it is no longer far faster than other workers");
     }
     if (*suspect && fast)
-        slot->completions.window_ns =
-            clock_later(COMPLETIONS_WINDOW_NS, clock_earlier((int64_t)others_ms * CLOCK_MS, COMPLETIONS_WINDOW_MAX_NS));
+        slot->finished.window_ns =
+            clock_later(CLOCK_MINUTE, clock_earlier((int64_t)others_ms * CLOCK_MS, WINDOW_MAX_NS));
 }
 
 void completions_created(const struct engine *engine, struct entry *entry) {
@@ -156,12 +125,7 @@ void completions_finished(struct engine *engine, struct entry *entry) {
         if (others_ms)
             judge(engine, entry, cluster, ms, others_ms);
     }
-    completions_add(&slot->completions, engine->now.mono_ns);
+    recent_add(&slot->finished, engine->now.mono_ns);
     for (size_t k = 0; k < engine->n_kinds; k++)
-        engine->workers[k][cluster].completions = slot->completions;
-}
-
-void completions_ended(struct entry *entry) {
-    entry->runs_in = 0;
-    entry->start_seen = false;
+        engine->workers[k][cluster].finished = slot->finished;
 }

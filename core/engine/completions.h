@@ -8,35 +8,15 @@
 #ifndef WHARF_ENGINE_COMPLETIONS_H
 #define WHARF_ENGINE_COMPLETIONS_H
 
-#include "core/base/clock.h"
-
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#define COMPLETIONS_WINDOW_NS CLOCK_MINUTE
-#define COMPLETIONS_WINDOW_MAX_NS (60 * CLOCK_MINUTE) // of a suspect worker
-
-// Of one worker: numbers of the present window and the one before.
-struct completions {
-    int64_t window_ns; // 0: COMPLETIONS_WINDOW_NS
-    int64_t begun_ns;
-    uint32_t now, before;
-};
-
-void completions_add(struct completions *completions, int64_t now_ns);
-// Those within the last window, in thousandths: the window before counts as far as it overlaps.
-uint64_t completions_recent(const struct completions *completions, int64_t now_ns);
 
 struct engine;
 struct entry;
-struct durations;
 
 // A create is sent, in the worker that it is placed in; its mirror was seen running; it has finished, and still counts
-// as active; it is active there no longer.
+// as active.
 void completions_created(const struct engine *engine, struct entry *entry);
 void completions_started(const struct engine *engine, struct entry *entry, size_t cluster);
 void completions_finished(struct engine *engine, struct entry *entry);
-void completions_ended(struct entry *entry);
 
 #endif

@@ -5,8 +5,8 @@
 #define WHARF_ENGINE_DECIDE_H
 
 #include "core/base/clock.h"
-#include "core/engine/completions.h"
 #include "core/engine/namespaces.h"
+#include "core/engine/recent.h"
 #include "core/engine/shard_hash.h"
 #include "core/engine/throttle.h"
 
@@ -49,7 +49,7 @@ struct worker_facts {
     int64_t unguarded_ns;   // those of the other shards are not given up before that; CLOCK_NEVER: never
     uint64_t resumes;       // what its guard suspended may be resumed
     uint64_t closed_shards; // get nothing new: its guard would stop it, or may
-    struct completions completions;
+    struct recent finished; // workloads of all kinds
 };
 
 // What runs in the worker is not given up before that. `begun_ns`: of the shard, see fence_begin.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose record the annotations of a workload are. Authors can write them, too, so those that this process has neither
-// written nor checked prove nothing: a mirror that they name is followed, but none is created where a new workload would
-// not be placed (decide_placed.c), and they make no worker full.
+// written nor checked prove nothing: a mirror that they name is followed, but none is created where a new workload
+// would not be placed (decide_placed.c), and they make no worker full.
 #ifndef WHARF_ENGINE_OWN_RECORD_H
 #define WHARF_ENGINE_OWN_RECORD_H
 

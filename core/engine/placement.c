@@ -19,7 +19,7 @@ static int compare_order(const struct worker_facts *a, const struct worker_facts
 
 // In thousandths of a workload.
 static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
-    return w->active * UINT64_C(1000) + completions_recent(&w->completions, now_ns);
+    return w->active * UINT64_C(1000) + recent_thousandths(&w->finished, now_ns);
 }
 
 // Negative: `a` is to be taken rather than `b`.

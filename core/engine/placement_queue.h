@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads that wait for room in a worker: until others finish, they fit nowhere. Namespaces and kinds take turns,
-// so that none waits for all of another; within one they are tried in the order in which they began to wait. No more are
-// tried than may fit.
+// so that none waits for all of another; within one they are tried in the order in which they began to wait. No more
+// are tried than may fit.
 #ifndef WHARF_ENGINE_PLACEMENT_QUEUE_H
 #define WHARF_ENGINE_PLACEMENT_QUEUE_H
 

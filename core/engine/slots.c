@@ -50,7 +50,7 @@ void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
         worker->name = engine->names[cluster];
         worker->name_hash = decide_name_hash(engine->names[cluster]);
         worker->active = engine->stats.clusters[cluster].active; // of all kinds
-        worker->completions = engine->slots[cluster].completions;
+        worker->finished = engine->slots[cluster].finished;
     }
     cluster_refresh(engine, cluster, kind);
 }

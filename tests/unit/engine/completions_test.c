@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast workers finish what they get: the policies count it, and a worker that is far faster than the others is
 // reported and gets no more than they do.
-#include "core/engine/completions.h"
+#include "core/engine/recent.h"
 #include "tests/unit/engine/stage.h"
 
 #define JOBS_MAX 2000
@@ -154,19 +154,19 @@ static void time_before_the_start_does_not_count(void **state) {
 
 static void completions_count_for_their_window(void **state) {
     (void)state;
-    struct completions c = {.window_ns = 60 * CLOCK_SECOND};
+    struct recent c = {.window_ns = 60 * CLOCK_SECOND};
     int64_t now_ns = 1000 * CLOCK_SECOND;
-    assert_int_equal(completions_recent(&c, now_ns), 0);
+    assert_int_equal(recent_thousandths(&c, now_ns), 0);
     for (int i = 0; i < 30; i++)
-        completions_add(&c, now_ns + i * CLOCK_SECOND);
-    assert_int_equal(completions_recent(&c, now_ns + 59 * CLOCK_SECOND), 30000);
-    assert_int_equal(completions_recent(&c, now_ns + 90 * CLOCK_SECOND), 15000);
-    assert_int_equal(completions_recent(&c, now_ns + 119 * CLOCK_SECOND), 500);
-    assert_int_equal(completions_recent(&c, now_ns + 120 * CLOCK_SECOND), 0);
-    completions_add(&c, now_ns + 90 * CLOCK_SECOND);
-    assert_int_equal(completions_recent(&c, now_ns + 90 * CLOCK_SECOND), 16000);
-    completions_add(&c, now_ns + 500 * CLOCK_SECOND);
-    assert_int_equal(completions_recent(&c, now_ns + 500 * CLOCK_SECOND), 1000);
+        recent_add(&c, now_ns + i * CLOCK_SECOND);
+    assert_int_equal(recent_thousandths(&c, now_ns + 59 * CLOCK_SECOND), 30000);
+    assert_int_equal(recent_thousandths(&c, now_ns + 90 * CLOCK_SECOND), 15000);
+    assert_int_equal(recent_thousandths(&c, now_ns + 119 * CLOCK_SECOND), 500);
+    assert_int_equal(recent_thousandths(&c, now_ns + 120 * CLOCK_SECOND), 0);
+    recent_add(&c, now_ns + 90 * CLOCK_SECOND);
+    assert_int_equal(recent_thousandths(&c, now_ns + 90 * CLOCK_SECOND), 16000);
+    recent_add(&c, now_ns + 500 * CLOCK_SECOND);
+    assert_int_equal(recent_thousandths(&c, now_ns + 500 * CLOCK_SECOND), 1000);
 }
 
 int main(void) {

@@ -38,10 +38,10 @@ struct stage {
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
     void (*made)(struct stage *stage); // called for each engine, before anything is connected. May be NULL.
-    int64_t latency_ns;     // of answers; watches report after a millisecond
-    int64_t retry_after_ns; // of the answers that meddle gives; 0: none
-    const char *space;      // of the objects that tests name; NULL: default
-    bool user;              // current writes are a test's
+    int64_t latency_ns;                // of answers; watches report after a millisecond
+    int64_t retry_after_ns;            // of the answers that meddle gives; 0: none
+    const char *space;                 // of the objects that tests name; NULL: default
+    bool user;                         // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     char *notes;       // "Reason: text\n" of all Events
     unsigned warnings; // lines of the log

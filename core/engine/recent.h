@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often something happened within the last minute, or another window: numbers of the present window and of the one
+// before, of which the part counts that overlaps.
+#ifndef WHARF_ENGINE_RECENT_H
+#define WHARF_ENGINE_RECENT_H
+
+#include "core/base/clock.h"
+
+#include <stdint.h>
+
+struct recent {
+    int64_t window_ns; // 0: a minute
+    int64_t begun_ns;
+    uint32_t now, before;
+};
+
+void recent_add(struct recent *recent, int64_t now_ns);
+uint64_t recent_thousandths(const struct recent *recent, int64_t now_ns);
+
+#endif
