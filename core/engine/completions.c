@@ -113,19 +113,17 @@ void completions_started(const struct engine *engine, struct entry *entry, size_
 
 void completions_finished(struct engine *engine, struct entry *entry) {
     size_t cluster = entry->active_in;
-    if (!cluster)
+    if (!cluster || entry->runs_in != cluster)
         return;
     struct worker_slot *slot = &engine->slots[cluster];
-    if (entry->runs_in == cluster) {
-        int64_t took_ms = (engine->now.mono_ns - entry->runs_since_ns) / CLOCK_MS;
-        uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
-        size_t pool = pool_of(entry);
-        uint32_t others_ms = elsewhere(engine, cluster, pool);
-        add_sample(slot, pool, ms);
-        if (others_ms)
-            judge(engine, entry, cluster, ms, others_ms);
-    }
-    recent_add(&slot->finished, engine->now.mono_ns);
+    int64_t took_ms = (engine->now.mono_ns - entry->runs_since_ns) / CLOCK_MS;
+    uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
+    size_t pool = pool_of(entry);
+    uint32_t others_ms = elsewhere(engine, cluster, pool);
+    add_sample(slot, pool, ms);
+    if (others_ms)
+        judge(engine, entry, cluster, ms, others_ms);
+    recent_add(&slot->finished, entry->runs_since_ns, engine->now.mono_ns);
     for (size_t k = 0; k < engine->n_kinds; k++)
         engine->workers[k][cluster].finished = slot->finished;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast workers finish what they get. A worker whose workloads end at once, whether it says so falsely or fails all
-// of them, never has active ones, and a policy that counts those alone would give it everything: so workloads that have
-// finished within a window count as well. A worker that is far faster than the others with workloads of one kind and
-// namespace is suspect: it is reported, and its window is as long as the others take, so that it gets no more than
-// they. Only workloads that could have gone to several workers are compared. Times are the host's own, from the create
+// of them, never has active ones, and a policy that counts those alone would give it everything: so each workload
+// counts for a minute at least. A worker that is far faster than the others with workloads of one kind and namespace is
+// suspect: it is reported, and each of its workloads counts for as long as the others take, so that it gets no more
+// than they. Only workloads that could have gone to several workers matter. Times are the host's own, from the create
 // or the start that was seen to the end.
 #ifndef WHARF_ENGINE_COMPLETIONS_H
 #define WHARF_ENGINE_COMPLETIONS_H

@@ -49,7 +49,7 @@ struct worker_facts {
     int64_t unguarded_ns;   // those of the other shards are not given up before that; CLOCK_NEVER: never
     uint64_t resumes;       // what its guard suspended may be resumed
     uint64_t closed_shards; // get nothing new: its guard would stop it, or may
-    struct recent finished; // workloads of all kinds
+    struct recent finished; // workloads of all kinds that began within a minute
 };
 
 // What runs in the worker is not given up before that. `begun_ns`: of the shard, see fence_begin.

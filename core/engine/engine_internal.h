@@ -52,7 +52,7 @@ struct worker_slot { // one cluster's number
     int64_t refused_since_ns;
     uint32_t weight, order;
     struct status_bytes statuses;
-    struct recent finished;      // workloads of all kinds
+    struct recent finished;      // see completions.h
     struct durations *durations; // of those that are compared, see completions.h; NULL: none
     uint16_t fast;               // the last 16 that were compared, a bit each: far faster than elsewhere
     struct fence fence;

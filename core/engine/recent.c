@@ -18,10 +18,11 @@ static struct recent at(const struct recent *c, int64_t now_ns) {
     return moved;
 }
 
-void recent_add(struct recent *c, int64_t now_ns) {
+void recent_add(struct recent *c, int64_t began_ns, int64_t now_ns) {
     *c = at(c, now_ns);
-    if (c->now < UINT32_MAX)
-        c->now++;
+    uint32_t *count = began_ns >= c->begun_ns ? &c->now : &c->before;
+    if (began_ns > c->begun_ns - window_of(c) && *count < UINT32_MAX)
+        ++*count;
 }
 
 uint64_t recent_thousandths(const struct recent *c, int64_t now_ns) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often something happened within the last minute, or another window: numbers of the present window and of the one
-// before, of which the part counts that overlaps.
+// How many things began within the last minute, or another window: numbers of the present window and of the one before,
+// of which the part counts that overlaps.
 #ifndef WHARF_ENGINE_RECENT_H
 #define WHARF_ENGINE_RECENT_H
 
@@ -14,7 +14,7 @@ struct recent {
     uint32_t now, before;
 };
 
-void recent_add(struct recent *recent, int64_t now_ns);
+void recent_add(struct recent *recent, int64_t began_ns, int64_t now_ns);
 uint64_t recent_thousandths(const struct recent *recent, int64_t now_ns);
 
 #endif

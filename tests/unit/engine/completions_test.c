@@ -152,26 +152,46 @@ static void time_before_the_start_does_not_count(void **state) {
     stage_end(&stage);
 }
 
-static void completions_count_for_their_window(void **state) {
+static void add(struct recent *recent, int64_t began_ns, int64_t now_ns, unsigned count) {
+    while (count-- > 0)
+        recent_add(recent, began_ns, now_ns);
+}
+
+static void what_is_over_counts_for_a_minute_from_its_beginning(void **state) {
     (void)state;
-    struct recent c = {.window_ns = 60 * CLOCK_SECOND};
+    struct recent r = {.window_ns = 60 * CLOCK_SECOND};
     int64_t now_ns = 1000 * CLOCK_SECOND;
-    assert_int_equal(recent_thousandths(&c, now_ns), 0);
-    for (int i = 0; i < 30; i++)
-        recent_add(&c, now_ns + i * CLOCK_SECOND);
-    assert_int_equal(recent_thousandths(&c, now_ns + 59 * CLOCK_SECOND), 30000);
-    assert_int_equal(recent_thousandths(&c, now_ns + 90 * CLOCK_SECOND), 15000);
-    assert_int_equal(recent_thousandths(&c, now_ns + 119 * CLOCK_SECOND), 500);
-    assert_int_equal(recent_thousandths(&c, now_ns + 120 * CLOCK_SECOND), 0);
-    recent_add(&c, now_ns + 90 * CLOCK_SECOND);
-    assert_int_equal(recent_thousandths(&c, now_ns + 90 * CLOCK_SECOND), 16000);
-    recent_add(&c, now_ns + 500 * CLOCK_SECOND);
-    assert_int_equal(recent_thousandths(&c, now_ns + 500 * CLOCK_SECOND), 1000);
+    assert_int_equal(recent_thousandths(&r, now_ns), 0);
+    add(&r, now_ns, now_ns, 30);
+    assert_int_equal(recent_thousandths(&r, now_ns + 59 * CLOCK_SECOND), 30000);
+    assert_int_equal(recent_thousandths(&r, now_ns + 90 * CLOCK_SECOND), 15000);
+    assert_int_equal(recent_thousandths(&r, now_ns + 119 * CLOCK_SECOND), 500);
+    assert_int_equal(recent_thousandths(&r, now_ns + 120 * CLOCK_SECOND), 0);
+    add(&r, now_ns + 80 * CLOCK_SECOND, now_ns + 90 * CLOCK_SECOND, 1);
+    assert_int_equal(recent_thousandths(&r, now_ns + 90 * CLOCK_SECOND), 16000);
+    add(&r, now_ns + 40 * CLOCK_SECOND, now_ns + 90 * CLOCK_SECOND, 1); // in the window before
+    assert_int_equal(recent_thousandths(&r, now_ns + 90 * CLOCK_SECOND), 16500);
+    add(&r, now_ns - 10 * CLOCK_SECOND, now_ns + 90 * CLOCK_SECOND, 5); // it took longer than that
+    assert_int_equal(recent_thousandths(&r, now_ns + 90 * CLOCK_SECOND), 16500);
+    add(&r, now_ns + 500 * CLOCK_SECOND, now_ns + 500 * CLOCK_SECOND, 1);
+    assert_int_equal(recent_thousandths(&r, now_ns + 500 * CLOCK_SECOND), 1000);
+}
+
+// A worker that is idle after many short ones that had to go there is not passed over.
+static void workloads_without_a_choice_do_not_count(void **state) {
+    (void)state;
+    static const struct pace_case pace = {.takes_ns = {0, 0, CLOCK_MINUTE}};
+    struct stage stage;
+    begin(&stage, "size=small");
+    (void)run(&stage, &pace, 20, CLOCK_SECOND, "'wharf.dev/cluster-selector':'size=small'");
+    assert_int_equal(run(&stage, &pace, 1, CLOCK_SECOND, ""), 1);
+    stage_end(&stage);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(completions_count_for_their_window),
+        cmocka_unit_test(what_is_over_counts_for_a_minute_from_its_beginning),
+        cmocka_unit_test(workloads_without_a_choice_do_not_count),
         cmocka_unit_test(a_worker_that_says_complete_at_once_does_not_get_all),
         cmocka_unit_test(it_is_reported_once_others_have_finished_some_and_gets_its_share),
         cmocka_unit_test(workers_that_are_equally_fast_share_and_none_is_suspect),
