@@ -56,7 +56,7 @@ static void one_that_joins_gets_work_and_one_that_leaves_finishes_it(void **stat
     UNTIL(scene, 10, stage_mirrors(scene) == 2);
     stage_let_end(scene);
     UNTIL(scene, 10, stage_complete(scene, "last") == 2);
-    assert_int_equal(stage_creates(scene, 3, 4), 1);
+    assert_in_range(stage_creates(scene, 3, 4), 1, 2); // what w1 has just finished counts there for a minute
 }
 
 static void what_runs_in_one_that_leaves_is_moved(void **state) {
