@@ -28,7 +28,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
     const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     uint32_t shard = engine->fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
-    struct decide_facts facts = {
+    return (struct decide_facts){
         .workload = &entry->facts,
         .mirrors = entry->mirrors,
         .workers = engine->workers[entry->kind],
@@ -48,8 +48,6 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .pending = entry->pending,
         .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
-    status_budget_facts(engine, entry, &facts);
-    return facts;
 }
 
 struct mirror *facts_placed_mirror(const struct entry *entry) {
@@ -121,6 +119,7 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     if (placed)
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
+    status_budget_facts(engine, entry, &facts);
     report_held(engine, entry, &facts);
     return decide_with_view(engine, entry, facts);
 }
