@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/remark.h"
 
+#include "core/base/bucket.h"
 #include "core/engine/pending_mirror.h"
 #include "core/engine/report.h"
 
@@ -17,17 +18,9 @@ static struct entry *find(const struct engine *engine, const struct engine_event
     return known ? entry : NULL;
 }
 
-static bool take_token(struct engine *engine) {
-    int64_t full_ns = clock_later(engine->remarks_full_ns, engine->now.mono_ns) + REMARK_NS;
-    if (full_ns - engine->now.mono_ns > REMARKS_BURST * REMARK_NS)
-        return false;
-    engine->remarks_full_ns = full_ns;
-    return true;
-}
-
 void remark_take(struct engine *engine, const struct engine_event *event) {
     struct entry *entry = find(engine, event);
-    if (!entry || !take_token(engine)) {
+    if (!entry || !bucket_take(&engine->remarks_full_ns, engine->now.mono_ns, REMARK_NS, REMARKS_BURST)) {
         engine->stats.clusters[event->cluster].remarks_refused++;
         return;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/pod_groups.h"
 
+#include "core/base/bucket.h"
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/base/text.h"
@@ -232,13 +233,7 @@ static bool take_token(struct pod_groups *groups, const struct group *group, int
         }
         bucket->key = own;
     }
-    if (!bucket)
-        return false;
-    int64_t full_ns = clock_later(bucket->full_ns, now_ns) + POD_GROUPS_TOKEN_NS;
-    if (full_ns - now_ns > POD_GROUPS_BURST * POD_GROUPS_TOKEN_NS)
-        return false;
-    bucket->full_ns = full_ns;
-    return true;
+    return bucket && bucket_take(&bucket->full_ns, now_ns, POD_GROUPS_TOKEN_NS, POD_GROUPS_BURST);
 }
 
 static void tell(const struct group *group, void (*report)(void *ctx, const struct pod_report *report), void *ctx) {

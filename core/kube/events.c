@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/bucket.h"
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/kube/events_internal.h"
@@ -185,13 +186,7 @@ static bool take_token(struct recorder *recorder, const struct event *event, int
     struct bucket *bucket = map_get(&recorder->buckets, key);
     if (!bucket)
         bucket = bucket_add(recorder, key, now_ns);
-    if (!bucket)
-        return false;
-    int64_t full_ns = (bucket->full_ns > now_ns ? bucket->full_ns : now_ns) + TOKEN_NS;
-    if (full_ns - now_ns > BURST * TOKEN_NS)
-        return false;
-    bucket->full_ns = full_ns;
-    return true;
+    return bucket && bucket_take(&bucket->full_ns, now_ns, TOKEN_NS, BURST);
 }
 
 static void set_timer(struct series *series, int64_t at_ns) {
