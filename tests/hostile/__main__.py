@@ -78,6 +78,7 @@ def excess(play, server, name):
             return [f"{name}: {job} was written {play.versions[job]} times, at most {most:.0f} are expected"]
     elif name == "heavy-statuses":
         stage.until(lambda: server.is_over, "the worker is done", 120)
+        stage.until(lambda: "rateLimit.statusBytes" in play.fetch("/api/v1/workers")[1], "/api/v1/workers has the reason")
         most = RATE_BYTES * (256 + time.monotonic() - play.began) + IN_FLIGHT
         found = sum(play.bytes[job] for job in taken)
         if found > most:
