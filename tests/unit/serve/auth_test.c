@@ -71,7 +71,7 @@ struct stage {
 static int start(void **state) {
     struct stage *stage = calloc(1, sizeof *stage);
     assert_non_null(stage);
-    assert_null(auth_new(&(struct auth_reviewer){.ask = review, .ctx = &stage->server}, &stage->auth));
+    assert_null(auth_new(&(struct auth_reviewer){.review = review, .ctx = &stage->server}, &stage->auth));
     *state = stage;
     return 0;
 }
