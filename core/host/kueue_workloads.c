@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRANGERS_MAX 1024 // Workloads whose object was not seen, as it may not have been seen yet
+#define STRANGERS_MAX 1024       // Workloads whose object was not seen, as it may not have been seen yet
 #define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 

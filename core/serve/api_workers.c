@@ -80,8 +80,8 @@ static const char *state_of(const struct stats_cluster *cluster, const struct wa
         *reason = count->problem           ? count->problem // of another kind
                   : cluster->statuses_wait ? "its statuses take more space in the management cluster than "
                                              "rateLimit.statusBytes allows, and are copied later"
-                  : cluster->suspect       ? "it finishes workloads far faster than other workers: compare their results"
-                                           : NULL;
+                  : cluster->suspect ? "it finishes workloads far faster than other workers: compare their results"
+                                     : NULL;
         return "Ready";
     }
     if (count->paused > 0) {

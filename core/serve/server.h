@@ -28,7 +28,7 @@ struct http_server {
     struct http_source source;
     struct tasks *tasks;
     struct tasks *sessions; // those of logs and exec
-    struct tls *tls; // NULL: plain HTTP
+    struct tls *tls;        // NULL: plain HTTP
     struct auth *auth;
     struct grants *grants;
     struct departures *departures;

@@ -538,47 +538,6 @@ static void a_relative_path_to_the_file_gives_absolute_paths_too(void **state) {
     config_free(config);
 }
 
-// A line like "  qps: 500" or "log:", but not prose.
-static bool is_key(const char *line) {
-    const char *word = line + strspn(line, " ");
-    const char *end = word + strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    if (end == word || end[0] != ':')
-        return false;
-    return end[1] == '\n' || (end[1] == ' ' && strcspn(end + 2, " ") > strcspn(end + 2, "\n"));
-}
-
-// The example that is installed, also with every line that is commented out only to show a default.
-static void the_example_is_a_good_file(void **state) {
-    (void)state;
-    char example[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", example, sizeof(example) - 1);
-    assert_true(len > 0);
-    example[len] = '\0'; // <root>/<build>/unit/host/config_test
-    for (int i = 0; i < 4; i++)
-        *strrchr(example, '/') = '\0';
-    AUTO_TEXT path = text_format("%s/etc/wharf.yaml", example);
-    AUTO_BUFFER(text, 1 << 20);
-    struct error *error = text_read_file(path, text.max, &text);
-    if (error) { // built elsewhere
-        error_free(error);
-        skip();
-    }
-    struct problems problems;
-    struct config *config = load(text.data, &problems);
-    assert_int_equal(problems.count, 0);
-    assert_int_equal(config->n_workers, 2);
-    config_free(config);
-    for (char *hash = strstr(text.data, "\n# "); hash; hash = strstr(hash + 1, "\n# "))
-        if (is_key(hash + 3))
-            memmove(hash + 1, hash + 3, strlen(hash + 3) + 1);
-    config = load(text.data, &problems);
-    if (problems.count > 0)
-        fail_msg("%s", problems.list[0]);
-    assert_string_equal(config->origin, "eu-mgmt");
-    assert_true(config->qps == 500 && config->burst == 1000);
-    config_free(config);
-}
-
 static int set_up(void **state) {
     (void)state;
     if (!mkdtemp(folder))
@@ -606,7 +565,6 @@ int main(void) {
         cmocka_unit_test(nothing_is_read_where_a_key_has_no_value),
         cmocka_unit_test(burst_follows_qps_if_it_is_not_given),
         cmocka_unit_test(a_relative_path_to_the_file_gives_absolute_paths_too),
-        cmocka_unit_test(the_example_is_a_good_file),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

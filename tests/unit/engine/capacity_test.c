@@ -196,7 +196,9 @@ static void a_restarted_host_reserves_what_its_predecessor_placed(void **state) 
     (void)state;
     struct play play;
     begin(&play);
-    play_seen(&play, 0, asking("a", "w1", "6")); // without a mirror yet
+    play_seen(&play, 0, asking("a", "w1", "6")); // without a mirror yet, by its watch
+    play_wait(&play, CLOCK_SECOND);
+    play_answer(&play, play.commands[play.n_commands - 1].id, REASON_NOT_FOUND, NULL); // nor by its name
     gpus_left(&play, 1, 8);
     gpus_left(&play, 2, 0);
     play_wait(&play, CLOCK_SECOND);
