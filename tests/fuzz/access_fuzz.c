@@ -57,7 +57,7 @@ static void check_access(struct auth *auth, const struct answers *answers, const
 static void check_user(const struct answers *answers) {
     struct auth *auth = NULL;
     struct auth_user user;
-    if (auth_new(&(struct auth_reviewer){review, (void *)(uintptr_t)answers}, &auth))
+    if (auth_new(&(struct auth_reviewer){.review = review, .ctx = (void *)(uintptr_t)answers}, &auth))
         fuzz_fail("out of memory");
     struct error *error = auth_identify(auth, TOKEN, 0, &user);
     if (!error) {
