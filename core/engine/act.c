@@ -222,8 +222,10 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->facts.unsure = true;
         return true;
     }
-    if (!own_record(entry) && !act_accepts(engine, entry))
+    if (!own_record(entry) && !act_accepts(engine, entry)) {
+        mirror->facts.not_before_ns = entry->facts.not_before_ns;
         return true;
+    }
     if (!kueue_permits(engine, entry)) { // not known to a restarted host
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
         return false;

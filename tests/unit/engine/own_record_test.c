@@ -4,6 +4,9 @@
 #include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define IN_W1 "'wharf.dev/cluster':'w1','wharf.dev/attempt':'1'"
 
 struct worker_case {
@@ -209,6 +212,24 @@ static void a_host_that_stops_places_nothing_that_is_not_its_own(void **state) {
     stage_end(&stage);
 }
 
+// As before a placement of its own: with the host's own annotations it would be too large.
+static void what_would_not_be_placed_at_all_is_not_created_either(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, (struct placement_options){.n_rules = 0});
+    char *text = calloc(1, 262051);
+    assert_non_null(text);
+    memset(text, 'x', 262050);
+    AUTO_TEXT annotations = text_format(IN_W1 ",'note':'%s'", text);
+    free(text);
+    stage_submit(&stage, "a", annotations);
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage.sent[1][VERB_CREATE] + stage.sent[2][VERB_CREATE], 0);
+    assert_in_range(stage_told(&stage, "AnnotationsTooLarge"), 1, 10);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_author_puts_nothing_where_the_host_would_not),
@@ -219,6 +240,7 @@ int main(void) {
         cmocka_unit_test(a_restarted_host_moves_it_from_a_cordoned_worker_once_no_create_can_arrive),
         cmocka_unit_test(a_mirror_in_a_cordoned_worker_is_found_after_a_restart),
         cmocka_unit_test(a_host_that_stops_places_nothing_that_is_not_its_own),
+        cmocka_unit_test(what_would_not_be_placed_at_all_is_not_created_either),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
