@@ -54,6 +54,10 @@ class Audit:
             found.append(entry)
         return found
 
+    def by_host(self):
+        """All of the host's requests, reads too."""
+        return [entry for entry in self.entries() if _by_host(entry)]
+
     def reads(self, namespace, resource, since=0):
         """The host's reads of single objects of this resource."""
         return [entry for entry in self.entries(namespace, since) if _by_host(entry) and entry["verb"] == "get"

@@ -59,6 +59,7 @@ MODULES = (
     "test_policies",
     "test_origins",
     "test_chaos",
+    "test_limits",   # the last one: it compares with what all of them have used
 )
 
 

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,30 @@ def the_chart_is_accepted_with_everything_on(env):
     things = chart.render(_to_json(env), {"delegate": on, "serviceMonitor": on, "podMonitor": on, "config": everything})
     assert sum(thing["kind"] == "MutatingAdmissionPolicy" for thing in things) == 8, things
     _accepted(env, things)
+
+
+def the_network_policy_is_of_the_pods_and_ports_that_are_there(env):
+    """No network plugin runs here: that it is enforced is not tested."""
+    things = {chart.key(thing): thing for thing in chart.kustomize(_to_json(env), "etc/kubernetes")}
+    template = things["Deployment", chart.NAMESPACE, "wharf"]["spec"]["template"]
+    policy, service = (things[kind, chart.NAMESPACE, "wharf"]["spec"] for kind in ("NetworkPolicy", "Service"))
+    labels, ports = template["metadata"]["labels"], {each["name"]: each["containerPort"] for each in template["spec"]["containers"][0]["ports"]}
+    for selector in (policy["podSelector"]["matchLabels"], service["selector"]):
+        assert selector and selector.items() <= labels.items(), (selector, labels)
+    assert policy["policyTypes"] == ["Ingress"] and len(policy["ingress"]) == 1, policy
+    named = {port["port"] for port in policy["ingress"][0]["ports"]}
+    assert named == {"http"} <= set(ports) and {each["targetPort"] for each in service["ports"]} == named, (policy, service, ports)
+    address = re.search(r"^serve:.*?address: *\S+?:(\d+)", things["ConfigMap", chart.NAMESPACE, "wharf"]["data"]["wharf.yaml"], re.DOTALL | re.MULTILINE)
+    assert int(address.group(1)) == ports["http"], address
+    # What it admits exists under that name, or is a label that its own text has operators set.
+    sources = [source["namespaceSelector"]["matchLabels"] for source in policy["ingress"][0]["from"]]
+    assert all(source.keys() == {"namespaceSelector"} for source in policy["ingress"][0]["from"]), policy
+    system = env.management.get("namespaces", None, "kube-system")["metadata"]["labels"]
+    with open(os.path.join(chart.ROOT, "etc/kubernetes/networkpolicy.yaml"), encoding="utf-8") as file:
+        text = file.read()
+    for source in sources:
+        told = all(f"kubectl label namespace monitoring {key}={value}" in text for key, value in source.items())
+        assert source.items() <= system.items() or told, source
 
 
 def the_pod_is_restricted_as_its_namespace_demands(env):
