@@ -164,6 +164,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         if (comparable)
             mirror->unchecked_source = 0;
         uint16_t refusals = mirror->refusals;
+        uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
         mirror->failures = 0;
         answer_observe(engine, entry, mirror, response);
         mirror->facts.proven = true;
@@ -177,8 +178,8 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
             return;
         if (mirror->unmarked) // placed elsewhere meanwhile
             mirror->facts.attempt = pending->attempt;
-        else if (pending->wanted == entry->carry_hash)
-            mirror->facts.update_due = false; // the workload has not changed since
+        else if (pending->wanted == entry->carry_hash && answer_is_newest(engine, &mirror->doc, version))
+            mirror->facts.update_due = false; // neither the workload nor the mirror has changed since
         count_dispatch(engine, entry, pending->attempt);
         report_created(engine, entry, mirror, pending->attempt);
     } else {
