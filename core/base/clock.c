@@ -21,6 +21,10 @@ int64_t clock_ticks(void) {
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_processor(void) {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 // Splits into whole seconds, rounded down, and a non-negative remainder.
 static int64_t split_second(int64_t wall_ns, int64_t *rest_ns) {
     int64_t seconds = wall_ns / CLOCK_SECOND;

@@ -22,6 +22,9 @@ struct moment clock_now(void);
 // CLOCK_MONOTONIC, for short durations.
 int64_t clock_ticks(void);
 
+// The processor time that the calling thread has used.
+int64_t clock_processor(void);
+
 static inline int64_t clock_earlier(int64_t a_ns, int64_t b_ns) {
     return a_ns < b_ns ? a_ns : b_ns;
 }

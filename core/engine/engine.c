@@ -48,6 +48,7 @@ static struct error *make_tables(struct engine *engine, const struct engine_opti
     if (!engine->clock || !engine->stats.kinds || !engine->origin || !engine->namespaces)
         return error_no_memory();
     engine->clock->ticks = options->ticks;
+    engine->processor = options->processor;
     engine->pacing = (struct pace_options){options->window_max, options->qps, options->burst, options->seed};
     struct error *error = shard_init(engine, options->shards);
     return error ? error : slots_init(engine, options->worker_names, options->n_workers);
@@ -306,12 +307,27 @@ static void end_settling(struct engine *engine) {
         cluster_queue_blocked(engine, k, SIZE_MAX);
 }
 
+static void reconcile(struct engine *engine, struct entry *entry) {
+    size_t lane = queue_lane(engine, entry);
+    act_reconcile(engine, entry);
+    queue_charge(engine, lane);
+}
+
+// Some of those whose turn it is. Costly ones end the step, so that events of other clusters are seen in between.
+static void reconcile_some(struct engine *engine, struct entry *(*next)(struct engine *engine), int64_t until_ns) {
+    struct entry *entry;
+    for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->charged_ns < until_ns) && (entry = next(engine)); i++)
+        reconcile(engine, entry);
+}
+
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
     engine->update = update;
     asleep_check(engine, event->now);
     engine->now = event->now;
     size_t events = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
+    engine->charged_ns = engine->processor ? engine->processor() : 0;
+    int64_t until_ns = engine->charged_ns + ENGINE_COSTLY_NS;
     shard_tick(engine);
     take_event(engine, event);
     if (engine->room_grew)
@@ -324,17 +340,14 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
         heap_remove(&engine->timers, t);
         queue_entry(engine, entry);
     }
-    for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++)
-        act_reconcile(engine, queue_take(engine));
-    struct entry *next;
-    for (int i = 0; i < ENGINE_BATCH && (next = pacing_next(engine)); i++)
-        act_reconcile(engine, next);
-    for (int i = 0; i < ENGINE_BATCH && (next = placement_queue_next(engine)); i++)
-        act_reconcile(engine, next);
+    queue_charge(engine, event->cluster);
+    reconcile_some(engine, queue_take, until_ns);
+    reconcile_some(engine, pacing_next, until_ns);
+    reconcile_some(engine, placement_queue_next, until_ns);
     pacing_pause(engine);
     pacing_charge(engine, ENGINE_MANAGEMENT, update->n_events - events);
     const struct timer *first = heap_first(&engine->timers);
-    update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
+    update->wake_ns = engine->stats.queued > 0 ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
     update->wake_ns = clock_earlier(update->wake_ns, limit_tick(engine));
     update->wake_ns = clock_earlier(update->wake_ns, placement_queue_wake_ns(engine));
@@ -361,6 +374,10 @@ const struct stats *engine_stats(struct engine *engine) {
     return &engine->stats;
 }
 
+struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
+    return cluster < engine->n_clusters ? engine->lanes[cluster].time : (struct engine_time){0};
+}
+
 bool engine_has_worker(const struct engine *engine, size_t cluster) {
     return !cluster_is_vacant(engine, cluster);
 }
@@ -374,7 +391,7 @@ bool engine_may_leave(const struct engine *engine, size_t cluster) {
 }
 
 bool engine_in_sync(const struct engine *engine) {
-    if (engine->queue_first || pacing_waiting(engine) > 0)
+    if (engine->stats.queued > 0 || pacing_waiting(engine) > 0)
         return false;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {

@@ -36,6 +36,7 @@ struct engine_options {
     size_t status_bytes;           // see status_budget.h; 0: no limit
     double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
     int64_t (*ticks)(void);        // a clock for what adapters take, for metrics; NULL: it is not measured
+    int64_t (*processor)(void);    // the processor time of the engine's thread, see queue.h; NULL: it is not measured
     uint32_t shards;               // into which the workloads are divided, see shard.h; 0: all are this host's
     struct fence_options fencing;
     uint64_t seed;
@@ -55,6 +56,9 @@ void engine_drain(struct engine *engine);
 size_t engine_pending(const struct engine *engine);
 
 const struct stats *engine_stats(struct engine *engine); // valid until the next step
+
+// Zero without engine_options.processor, and for a cluster that is not known.
+struct engine_time engine_time_of(const struct engine *engine, size_t cluster);
 
 // Of EVENT_WORKER: whether the worker is known (it is not if there was no memory), and whether a worker that is to
 // leave has nothing left that runs or is placed there, or that could be waited for.

@@ -75,6 +75,12 @@ struct limit {          // see limit.h
     uint64_t shards;    // that this one held when that was last looked at, see shard_mask
 };
 
+struct lane { // of entries to reconcile, see queue.h
+    struct entry *first, *last;
+    int64_t used_ns; // of the engine's time, for its turn: nothing is saved up while it is empty
+    struct engine_time time;
+};
+
 struct space_waiters { // see space_retry.h
     struct entry **list;
     size_t count, capacity;
@@ -131,7 +137,10 @@ struct engine {
     struct pending *pending;
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
-    struct entry *queue_first, *queue_last;
+    struct lane *lanes;    // of clusters, see queue.h
+    int64_t lane_level_ns; // lane.used_ns of the one that was served last
+    int64_t charged_ns;    // engine_options.processor up to which time was charged
+    int64_t (*processor)(void);
     struct pace **paces; // of clusters
     struct pace_options pacing;
     size_t turn_of;              // see pacing_next

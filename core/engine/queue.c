@@ -3,24 +3,57 @@
 
 #include "core/engine/engine_internal.h"
 
+#define LEAST_NS INT64_C(1000) // of one object, so that lanes take turns without a clock too
+
+size_t queue_lane(const struct engine *engine, const struct entry *entry) {
+    size_t cluster = entry->facts.cluster;
+    if (cluster == ENGINE_MANAGEMENT && entry->mirrors)
+        cluster = entry->mirrors->cluster;
+    return cluster < engine->n_clusters ? cluster : ENGINE_MANAGEMENT;
+}
+
+void queue_charge(struct engine *engine, size_t cluster) {
+    int64_t now_ns = engine->processor ? engine->processor() : 0, took_ns = now_ns - engine->charged_ns;
+    engine->charged_ns = now_ns;
+    if (cluster >= engine->n_clusters)
+        return;
+    struct lane *lane = &engine->lanes[cluster];
+    lane->used_ns += clock_later(took_ns, LEAST_NS);
+    lane->time.spent_ns += took_ns;
+    if (took_ns > ENGINE_COSTLY_NS)
+        lane->time.costly_ns += took_ns;
+}
+
 void queue_entry(struct engine *engine, struct entry *entry) {
     if (entry->queued)
         return;
     entry->queued = true;
     entry->next_queued = NULL;
-    if (engine->queue_last)
-        engine->queue_last->next_queued = entry;
+    struct lane *lane = &engine->lanes[queue_lane(engine, entry)];
+    if (lane->last)
+        lane->last->next_queued = entry;
     else
-        engine->queue_first = entry;
-    engine->queue_last = entry;
+        lane->first = entry;
+    if (!lane->last)
+        lane->used_ns = clock_later(lane->used_ns, engine->lane_level_ns);
+    lane->last = entry;
     engine->stats.queued++;
 }
 
 struct entry *queue_take(struct engine *engine) {
-    struct entry *entry = engine->queue_first;
-    engine->queue_first = entry->next_queued;
-    if (!engine->queue_first)
-        engine->queue_last = NULL;
+    struct lane *next = NULL;
+    for (size_t c = 0; c < engine->n_clusters && engine->stats.queued > 0; c++) {
+        struct lane *lane = &engine->lanes[c];
+        if (lane->first && (!next || lane->used_ns < next->used_ns))
+            next = lane;
+    }
+    if (!next)
+        return NULL;
+    struct entry *entry = next->first;
+    next->first = entry->next_queued;
+    if (!next->first)
+        next->last = NULL;
+    engine->lane_level_ns = next->used_ns;
     entry->queued = false;
     engine->stats.queued--;
     return entry;

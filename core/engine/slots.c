@@ -32,6 +32,7 @@ static bool grow_tables(struct engine *engine, size_t to) {
         !table_grow(&engine->identities, from, to, sizeof *engine->identities) ||
         !table_grow(&engine->unsealed, from, to, sizeof *engine->unsealed) ||
         !table_grow(&engine->paces, from, to, sizeof *engine->paces) ||
+        !table_grow(&engine->lanes, from, to, sizeof *engine->lanes) ||
         !table_grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
         return false;
     for (size_t k = 0; k < kinds; k++)
@@ -151,5 +152,6 @@ void slots_free(struct engine *engine) {
     free(engine->identities);
     free(engine->unsealed);
     free(engine->paces);
+    free(engine->lanes);
     free(engine->stats.clusters);
 }

@@ -53,6 +53,13 @@ enum guard_state {       // of a worker
     GUARD_STATE_FENCING // it stops this host's mirrors, or may
 };
 
+// The processor time that a cluster's events and objects have taken so far, and that of those which took more than
+// ENGINE_COSTLY_NS each.
+#define ENGINE_COSTLY_NS (5 * CLOCK_MS)
+struct engine_time {
+    int64_t spent_ns, costly_ns;
+};
+
 struct stats_cluster {
     char name[64]; // "management", or the worker's
     char uid[40];  // of its namespace kube-system, as last read; "": not known

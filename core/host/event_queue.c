@@ -6,17 +6,24 @@
 // Limits for one cluster per take, so that a flood from it does not delay the others.
 #define TAKE_EVENTS 64
 #define TAKE_BYTES ((size_t)256 << 10)
+// A cluster that has used so much more of the engine's time than another one with events waits for that one.
+#define AHEAD_NS (5 * CLOCK_MS)
+#define COSTLY_MAX_NS (CLOCK_SECOND / 2) // that a cluster rests for
 
 struct event_line { // events of one cluster
     struct event_item *first, *last;
     size_t events, bytes;
+    int64_t used_ns; // of the engine's time, for its turn: nothing is saved up while it is empty
+    int64_t rests_until_ns;
+    struct engine_time time; // see event_queue_spent
 };
 
 struct event_queue {
     struct event_line *lines;
     size_t n_clusters, max_events, max_bytes;
-    size_t events; // in all lines
-    size_t next;   // the cluster to begin with next time
+    size_t events;    // in all lines
+    size_t next;      // the cluster to begin with next time
+    int64_t level_ns; // used_ns of the line that had used the least, at the last take
 };
 
 struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out) {
@@ -118,7 +125,10 @@ static void append(struct event_line *line, struct event_item *item) {
 }
 
 void event_queue_put(struct event_queue *queue, struct event_item *item) {
-    append(&queue->lines[item->event.cluster], item);
+    struct event_line *line = &queue->lines[item->event.cluster];
+    if (!line->first)
+        line->used_ns = clock_later(line->used_ns, queue->level_ns);
+    append(line, item);
     queue->events++;
 }
 
@@ -138,10 +148,46 @@ static void take_some(struct event_queue *queue, struct event_line *line, struct
     }
 }
 
-struct event_item *event_queue_take(struct event_queue *queue) {
+void event_queue_spent(struct event_queue *queue, size_t cluster, struct engine_time time, int64_t now_ns) {
+    struct event_line *line = &queue->lines[cluster];
+    int64_t costly_ns = clock_earlier(time.costly_ns - line->time.costly_ns, COSTLY_MAX_NS);
+    line->used_ns += time.spent_ns - line->time.spent_ns;
+    if (costly_ns > 0 && cluster != ENGINE_MANAGEMENT)
+        line->rests_until_ns = now_ns + 2 * costly_ns;
+    line->time = time;
+}
+
+void event_queue_charge(struct event_queue *queue, const struct engine *engine, int64_t now_ns) {
+    for (size_t c = 0; c < queue->n_clusters; c++)
+        event_queue_spent(queue, c, engine_time_of(engine, c), now_ns);
+}
+
+int64_t event_queue_ready_ns(const struct event_queue *queue) {
+    int64_t ready_ns = CLOCK_NEVER;
+    for (size_t c = 0; c < queue->n_clusters && queue->events > 0; c++)
+        if (queue->lines[c].first)
+            ready_ns = clock_earlier(ready_ns, queue->lines[c].rests_until_ns);
+    return ready_ns;
+}
+
+static bool is_ready(const struct event_line *line, int64_t now_ns) {
+    return line->first && line->rests_until_ns <= now_ns;
+}
+
+struct event_item *event_queue_take(struct event_queue *queue, int64_t now_ns) {
     struct event_line taken = {0};
-    for (size_t i = 0; i < queue->n_clusters; i++)
-        take_some(queue, &queue->lines[(queue->next + i) % queue->n_clusters], &taken);
+    int64_t least_ns = CLOCK_NEVER;
+    for (size_t c = 0; c < queue->n_clusters; c++)
+        if (is_ready(&queue->lines[c], now_ns))
+            least_ns = clock_earlier(least_ns, queue->lines[c].used_ns);
+    if (least_ns == CLOCK_NEVER)
+        return NULL;
+    queue->level_ns = least_ns;
+    for (size_t i = 0; i < queue->n_clusters; i++) {
+        struct event_line *line = &queue->lines[(queue->next + i) % queue->n_clusters];
+        if (is_ready(line, now_ns) && line->used_ns - least_ns <= AHEAD_NS)
+            take_some(queue, line, &taken);
+    }
     queue->next = queue->next + 1 < queue->n_clusters ? queue->next + 1 : 0;
     return taken.first;
 }

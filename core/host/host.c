@@ -166,6 +166,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .burst = config->burst,
                                      .status_bytes = config->status_bytes,
                                      .ticks = clock_ticks,
+                                     .processor = clock_processor,
                                      .shards = elections_shards(host->elections),
                                      .seed = random_system()};
     struct placement_settings *placement = host_placement_of(config);
@@ -219,6 +220,7 @@ static void take_turn(struct host *host) {
     struct event_item *items = inbox_take(host->inbox, until_ns);
     settings_tick(host, now_and_alive(host)); // a step follows
     size_t events = turn_run(&host->turn, items);
+    inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);
     fences_tick(host);
     struct moment now = now_and_alive(host);

@@ -73,11 +73,13 @@ struct event_item *inbox_item(struct engine_event *event) {
     return item;
 }
 
-// With the mutex held: what was put so far has to be taken first.
-static void wait_for_room(struct inbox *inbox, const struct event_item *item) {
+// With the mutex held: what was put so far has to be taken first. *wakes: it was, and the engine's thread may be
+// waiting.
+static void wait_for_room(struct inbox *inbox, const struct event_item *item, bool *wakes) {
     while (!inbox->closed && !event_queue_has_room(inbox->queue, item)) {
         pthread_cond_signal(&inbox->filled);
         pthread_cond_wait(&inbox->emptied, &inbox->mutex);
+        *wakes = true;
     }
 }
 
@@ -85,22 +87,20 @@ static void wait_for_room(struct inbox *inbox, const struct event_item *item) {
 static struct event_item *put(struct inbox *inbox, struct event_item *items, bool waits, bool *wakes) {
     for (struct event_item *item = items, *next; item; item = next) {
         if (waits)
-            wait_for_room(inbox, item);
+            wait_for_room(inbox, item, wakes);
         if (inbox->closed)
             return item;
         next = item->next;
-        if (event_queue_count(inbox->queue) == 0) {
+        if (event_queue_count(inbox->queue) == 0)
             inbox->filled_ns = clock_now().mono_ns;
-            *wakes = true;
-        }
         event_queue_put(inbox->queue, item);
     }
     return NULL;
 }
 
 static void post(struct inbox *inbox, struct event_item *items, bool waits) {
-    bool wakes = false;
     pthread_mutex_lock(&inbox->mutex);
+    bool wakes = event_queue_ready_ns(inbox->queue) > clock_now().mono_ns;
     struct event_item *dropped = put(inbox, items, waits, &wakes);
     pthread_mutex_unlock(&inbox->mutex);
     if (wakes) // signalled without the mutex, which the engine's thread would only wait for
@@ -139,14 +139,22 @@ static void wait_filled(struct inbox *inbox, int64_t until_ns) {
 
 struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
     pthread_mutex_lock(&inbox->mutex);
-    while (event_queue_count(inbox->queue) == 0 && !inbox->poked && !inbox->closed)
-        wait_filled(inbox, until_ns);
+    int64_t ready_ns, now_ns;
+    while ((ready_ns = event_queue_ready_ns(inbox->queue)) > (now_ns = clock_now().mono_ns) && !inbox->poked &&
+           !inbox->closed)
+        wait_filled(inbox, clock_earlier(until_ns, ready_ns));
     inbox->poked = false;
-    struct event_item *items = event_queue_take(inbox->queue);
-    inbox->filled_ns = clock_now().mono_ns;
+    struct event_item *items = event_queue_take(inbox->queue, now_ns);
+    inbox->filled_ns = now_ns;
     pthread_cond_broadcast(&inbox->emptied);
     pthread_mutex_unlock(&inbox->mutex);
     return items;
+}
+
+void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    event_queue_charge(inbox->queue, engine, now_ns);
+    pthread_mutex_unlock(&inbox->mutex);
 }
 
 int64_t inbox_waiting_since(struct inbox *inbox) {

@@ -30,6 +30,9 @@ void inbox_post_now(struct inbox *inbox, struct engine_event *event);
 // none.
 struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns);
 
+// See event_queue_charge.
+void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns);
+
 // Since when (CLOCK_BOOTTIME) events have been waiting without an inbox_take; CLOCK_NEVER: the inbox is empty.
 int64_t inbox_waiting_since(struct inbox *inbox);
 

@@ -2,6 +2,7 @@
 """What a hostile worker does, by name. A scenario answers a request (True) or leaves it to the server (api.py)."""
 import itertools
 import json
+import re
 import time
 import zlib
 
@@ -161,6 +162,36 @@ def wide_status(connection, request):
 def large_status(connection, request):
     """A status of 300,000 keys, more than is copied."""
     return _widen(connection, request, 300000)
+
+
+def costly_status(connection, request):
+    """Statuses of 95,000 keys each, which differ in every value, as fast as they can be written."""
+    if request.watches:
+        def speak(mirror):
+            plain = api.event("MODIFIED", _changed(mirror, active=1))
+            head, tail = plain.split('"active":1')
+            wide = ['"active":1,' + ",".join(f'"{key}":{value}' for key in range(95000)) for value in (1, 2)]
+            while True:
+                for each in wide:
+                    version = f'"resourceVersion":"{next(NUMBERS) + 100000}"'
+                    yield re.sub('"resourceVersion": ?"[0-9]+"', version, head) + each + tail
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
+
+
+def costly_mirror(connection, request):
+    """Mirrors of 90,000 values each, most of them annotations, as fast as they can be written."""
+    if request.watches:
+        def speak(mirror):
+            plain = api.event("MODIFIED", _changed(mirror, active=1))
+            head, tail = plain.split('"wharf.dev/attempt"')
+            wide = [",".join(f'"{key}":"{value}"' for key in range(90000)) + "," for value in (1, 2)]
+            while True:
+                for each in wide:
+                    version = f'"resourceVersion":"{next(NUMBERS) + 100000}"'
+                    yield head + each + '"wharf.dev/attempt"' + re.sub('"resourceVersion": ?"[0-9]+"', version, tail)
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
 
 
 def heavy_end(connection, request):
@@ -513,6 +544,6 @@ for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
-    large_status, heavy_end, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing,
-    nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd, status_spin,
+    large_status, costly_status, costly_mirror, heavy_end, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes,
+    vanishing, nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd, status_spin,
     suspend_flip, heavy_statuses)}

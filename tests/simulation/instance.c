@@ -190,7 +190,7 @@ static struct moment now_of(void *ctx) {
 
 static void take_turn(struct trial *trial) {
     struct instance *host = trial->host;
-    (void)turn_run(&host->turn, event_queue_take(host->queue));
+    (void)turn_run(&host->turn, event_queue_take(host->queue, trial->now_ns));
     host->wake_ns = virtual_time(trial, host->turn.update.wake_ns);
 }
 
