@@ -544,6 +544,6 @@ for each in nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn:
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
     gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
-    large_status, costly_status, costly_mirror, heavy_end, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes,
-    vanishing, nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd, status_spin,
-    suspend_flip, heavy_statuses)}
+    large_status, costly_status, costly_mirror, heavy_end, event_flood, object_flood, huge_frame, hung, drip,
+    flap, errors, slow_writes, vanishing, nodes_by_watch, nodes_by_pages, pods_by_watch, capacity_churn, crowd,
+    status_spin, suspend_flip, heavy_statuses)}

@@ -30,6 +30,7 @@ struct play {
     size_t n_commands, relists;
     struct buffer notes, log; // "Reason: text\n", "level cluster: text [object] action: reason\n"
     int64_t version;
+    bool late; // the next object is older than the last one
 };
 
 static struct kind *play_kind;
@@ -127,7 +128,8 @@ static inline void play_wait(struct play *play, int64_t ns) {
 }
 
 static inline struct object *play_object(struct play *play, struct json *value) {
-    AUTO_TEXT version = text_format("%lld", (long long)++play->version);
+    AUTO_TEXT version = text_format("%lld", (long long)(play->late ? play->version - 1 : ++play->version));
+    play->late = false;
     assert_true(pointer_set(value, "/metadata/resourceVersion", json_new_string(version)));
     struct object *object = NULL;
     assert_null(object_new(value, NULL, NULL, &object));
