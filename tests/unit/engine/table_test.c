@@ -11,7 +11,7 @@
 //   I1=k0            the identity of w1
 //   t60              60 s pass
 //   drain  refuse    the host is about to stop; the adapter refuses from now on
-// Objects have flags behind commas: those of FLAGS; large: beyond maxObjectSize; late: an answer older than what was seen.
+// Objects have flags behind commas: those of FLAGS; large: beyond maxObjectSize; late: an older answer.
 //
 // Commands: place:w1.1 (annotations), create1, update1, release1 (its finalizer), status0, delete1, get1, read0
 // (another path); !Reason is an Event.
