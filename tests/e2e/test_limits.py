@@ -52,13 +52,15 @@ def _clear(env):
 
 @contextlib.contextmanager
 def _kind(clusters, group, version, plural, kind):
-    """A kind with any spec and status, in these clusters."""
+    """A kind with any spec and status, in these clusters, instead of the one that an earlier test has left there."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.{group}"},
             "spec": {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": [{
                 "name": version, "served": True, "storage": True, "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}}}]}}
     for cluster in clusters:
+        if cluster.admin.find("customresourcedefinitions", None, f"{plural}.{group}"):
+            crds.uninstall(cluster.admin, group, plural)
         cluster.admin.create("customresourcedefinitions", None, body)
     try:
         for cluster in clusters:
