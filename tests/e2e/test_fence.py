@@ -231,8 +231,8 @@ def mirrors_are_deleted_where_the_guard_is_told_to(env):
         for name in cut_off:
             until(lambda name=name: not env.mirror(first.name, name), f"the mirror of {name} to be deleted")
         env.host.start()
-        for name in cut_off:
-            env.placed(name, attempt=2)
+        for name in cut_off:   # made again once the guard knows of the host: before that it would delete it again
+            until(lambda name=name: _runs(env.mirror(env.placed(name), name)), f"{name} to run again")
         env.release()
         for name in names:
             env.until_finished(name)
