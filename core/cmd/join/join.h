@@ -7,13 +7,14 @@
 #include "core/cmd/cluster.h"
 #include "core/cmd/enabled.h"
 #include "core/cmd/rbac/rbac.h"
+#include "core/engine/identity.h"
 
 #include <stdint.h>
 
 #define JOIN_LABEL "wharf.dev/worker"
 #define JOIN_LABELS "worker.wharf.dev/" // the prefix of the worker's own labels
 #define JOIN_NAME "wharf.dev/worker-name"
-#define JOIN_UID "wharf.dev/cluster-uid"      // of the worker's namespace kube-system
+#define JOIN_UID IDENTITY_ANNOTATION
 #define JOIN_OWNER "wharf.dev/management-uid" // on the ServiceAccount: of the management cluster that uses it
 #define JOIN_DRAIN "wharf.dev/drain"
 #define JOIN_ACCOUNT "wharf.dev/token-service-account"
