@@ -28,6 +28,12 @@ void index_drop(cJSON *container) {
     node_set_index(container, NULL);
 }
 
+void index_drop_narrow(cJSON *container) {
+    const struct index *index = node_index(container);
+    if (index && index->members.count <= INDEX_WIDE)
+        index_drop(container);
+}
+
 static bool push(struct index *index, cJSON *item) {
     if (!array_reserve(&index->items, &index->capacity, index->count + 1, sizeof(cJSON *)))
         return false;

@@ -9,6 +9,7 @@
 
 #define INDEX_FAR 64          // members passed that make a search a long one
 #define INDEX_FAR_SEARCHES 8U // before there is an index
+#define INDEX_WIDE 1024       // members of an object whose index is kept after it was parsed
 
 struct index {
     struct map members; // of an object: key -> node

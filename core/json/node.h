@@ -209,6 +209,9 @@ void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
 void index_drop(cJSON *container);
+// After it was parsed: most containers are not searched again. Who parses a wide one, such as the thread of a cluster,
+// pays for its index, rather than the engine.
+void index_drop_narrow(cJSON *container);
 
 // Looks up many keys in one object; keys in the object's own order are found at once. The node found may be removed or
 // replaced before the next lookup, and members may be added.

@@ -274,7 +274,7 @@ static bool take_ends(struct parser *parser, bool *more) {
             return unexpected(parser, object ? "',' or '}'" : "',' or ']'");
         parser->at++;
         parser->depth--;
-        index_drop(level->container); // most are never searched again
+        index_drop_narrow(level->container);
     }
     return true;
 }

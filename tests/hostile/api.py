@@ -119,6 +119,7 @@ class Server:
         self.uid, self.created, self.hits, self.patches = str(uuid.uuid4()), [], 0, 0
         self.is_over = False
         self.taken = set()   # Jobs whose creation was not rejected
+        self.asked = set()   # Jobs that were to be created
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -150,6 +151,7 @@ class Server:
                     break
                 made = json.loads(request.body)["metadata"]["name"] if request.creates else None
                 self.taken.add(made)
+                self.asked.add(made)
                 if self.scenario and self.scenario(connection, request):
                     self.hits += 1
                     continue
