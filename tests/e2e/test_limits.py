@@ -58,6 +58,7 @@ def _kind(clusters, group, version, plural, kind):
             "spec": {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": [{
                 "name": version, "served": True, "storage": True, "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}}}]}}
+    kube.know(plural, f"{group}/{version}")
     for cluster in clusters:
         if cluster.admin.find("customresourcedefinitions", None, f"{plural}.{group}"):
             crds.uninstall(cluster.admin, group, plural)
