@@ -164,34 +164,28 @@ def large_status(connection, request):
     return _widen(connection, request, 300000)
 
 
-def costly_status(connection, request):
-    """Statuses of 95,000 keys each, which differ in every value, as fast as they can be written."""
+def _repeat(connection, request, place, wide):
+    """A mirror, with each of the texts `wide` before `place` in turn, as fast as they can be written."""
     if request.watches:
         def speak(mirror):
-            plain = api.event("MODIFIED", _changed(mirror, active=1))
-            head, tail = plain.split('"active":1')
-            wide = ['"active":1,' + ",".join(f'"{key}":{value}' for key in range(95000)) for value in (1, 2)]
-            while True:
-                for each in wide:
-                    version = f'"resourceVersion":"{next(NUMBERS) + 100000}"'
-                    yield re.sub('"resourceVersion": ?"[0-9]+"', version, head) + each + tail
+            head, tail = api.event("MODIFIED", _changed(mirror, active=1)).split(place)
+            for each in itertools.cycle(wide):
+                version = f'"resourceVersion":"{next(NUMBERS) + 100000}"'
+                yield re.sub('"resourceVersion": ?"[0-9]+"', version, head + "\0" + tail).replace("\0", each + place)
         _follow(connection, request, speak)
     return _accept_first(connection, request, 1)
+
+
+def costly_status(connection, request):
+    """Statuses of 95,000 keys each, which differ in every value."""
+    return _repeat(connection, request, '"active":1', [
+        ",".join(f'"{key}":{value}' for key in range(95000)) + "," for value in (1, 2)])
 
 
 def costly_mirror(connection, request):
-    """Mirrors of 90,000 values each, most of them annotations, as fast as they can be written."""
-    if request.watches:
-        def speak(mirror):
-            plain = api.event("MODIFIED", _changed(mirror, active=1))
-            head, tail = plain.split('"wharf.dev/attempt"')
-            wide = [",".join(f'"{key}":"{value}"' for key in range(90000)) + "," for value in (1, 2)]
-            while True:
-                for each in wide:
-                    version = f'"resourceVersion":"{next(NUMBERS) + 100000}"'
-                    yield head + each + '"wharf.dev/attempt"' + re.sub('"resourceVersion": ?"[0-9]+"', version, tail)
-        _follow(connection, request, speak)
-    return _accept_first(connection, request, 1)
+    """Mirrors of 90,000 values each, most of them annotations."""
+    return _repeat(connection, request, '"wharf.dev/attempt"', [
+        ",".join(f'"{key}":"{value}"' for key in range(90000)) + "," for value in (1, 2)])
 
 
 def heavy_end(connection, request):
