@@ -25,6 +25,14 @@ int64_t clock_processor(void) {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+void clock_condition_init(pthread_cond_t *out) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(out, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 // Splits into whole seconds, rounded down, and a non-negative remainder.
 static int64_t split_second(int64_t wall_ns, int64_t *rest_ns) {
     int64_t seconds = wall_ns / CLOCK_SECOND;

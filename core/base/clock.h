@@ -4,6 +4,7 @@
 #ifndef WHARF_BASE_CLOCK_H
 #define WHARF_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ int64_t clock_ticks(void);
 
 // The processor time that the calling thread has used.
 int64_t clock_processor(void);
+
+// A condition whose timed waits are by CLOCK_MONOTONIC; pthread_cond_destroy().
+void clock_condition_init(pthread_cond_t *out);
 
 static inline int64_t clock_earlier(int64_t a_ns, int64_t b_ns) {
     return a_ns < b_ns ? a_ns : b_ns;

@@ -23,6 +23,10 @@ char *text_format(const char *format, ...) {
     return text;
 }
 
+bool text_is_within(const char *text, size_t max) {
+    return strnlen(text, max + 1) <= max;
+}
+
 bool text_has_prefix(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }

@@ -22,6 +22,7 @@ char *text_vformat(const char *format, va_list args) __attribute__((format(print
 
 bool text_has_prefix(const char *text, const char *prefix);
 bool text_has_suffix(const char *text, const char *suffix);
+bool text_is_within(const char *text, size_t max); // at most max bytes long
 
 // Equality where both may be NULL.
 bool text_equal(const char *a, const char *b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/elections.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/host/connect.h"
@@ -61,12 +62,8 @@ struct error *elections_new(const struct config *config, void (*post)(void *ctx,
         return error_no_memory();
     }
     make_identity(elections->identity);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&elections->mutex, NULL);
-    pthread_cond_init(&elections->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&elections->changed);
     elections->state = (struct election_state){.mode = is_on(elections) ? ELECTION_ON : ELECTION_OBSERVE,
                                                .shards = (uint32_t)elections->gates.count};
     text_copy(elections->state.identity, sizeof elections->state.identity, elections->identity);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/inbox.h"
 
+#include "core/base/clock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,13 +26,9 @@ struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, 
         free(inbox);
         return error;
     }
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&inbox->mutex, NULL);
-    pthread_cond_init(&inbox->filled, &attributes);
-    pthread_cond_init(&inbox->emptied, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition_init(&inbox->filled);
+    clock_condition_init(&inbox->emptied);
     *out = inbox;
     return NULL;
 }

@@ -269,8 +269,8 @@ static void on_listing(void *ctx, const char *version) {
 
 static bool is_named(const struct json *workload) {
     const char *queue = json_string_or(json_path(workload, "spec", "queueName", NULL), "");
-    return strlen(object_name(workload)) <= NAME_BYTES && strlen(object_uid(workload)) <= NAME_BYTES &&
-           strlen(queue) <= NAME_BYTES;
+    return text_is_within(object_name(workload), NAME_BYTES) && text_is_within(object_uid(workload), NAME_BYTES) &&
+           text_is_within(queue, NAME_BYTES);
 }
 
 static void on_seen(void *ctx, struct object *object) {

@@ -182,7 +182,7 @@ static void finish(struct owner_chain *chain, enum owner_outcome outcome, const 
 }
 
 static bool is_name(const char *text) {
-    return strnlen(text, NAME_BYTES + 1) <= NAME_BYTES;
+    return text_is_within(text, NAME_BYTES);
 }
 
 // False: out of memory, or no API server has such an object.

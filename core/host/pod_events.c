@@ -90,7 +90,7 @@ static bool add_known(struct pod_events *events, const char *uid, const struct p
 }
 
 static bool is_name(const char *text) {
-    return strnlen(text, NAME_BYTES + 1) <= NAME_BYTES;
+    return text_is_within(text, NAME_BYTES);
 }
 
 static bool is_waiting(const struct pod_events *events, uint64_t hash) {

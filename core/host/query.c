@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/query.h"
 
+#include "core/base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,11 +30,7 @@ struct error *queries_new(struct queries **out) {
     struct queries *queries = calloc(1, sizeof *queries);
     if (!queries)
         return error_no_memory();
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&queries->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition_init(&queries->changed);
     pthread_mutex_init(&queries->mutex, NULL);
     queries->last = &queries->first;
     *out = queries;

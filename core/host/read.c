@@ -2,6 +2,8 @@
 // Queries of the running host, and reads from its clusters for other threads.
 #include "core/host/host_internal.h"
 
+#include "core/base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +43,7 @@ static struct cluster_read *reading_new(struct host *host, size_t cluster, const
     reading->request.name = put_text(&at, request->name, name);
     reading->request.namespace_ = put_text(&at, request->namespace_, space);
     reading->request.body = put_text(&at, request->body, request->body_len);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&reading->answered, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition_init(&reading->answered);
     pthread_mutex_init(&reading->mutex, NULL);
     reading->users = 1;
     reading->host = host;

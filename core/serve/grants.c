@@ -37,11 +37,7 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
     struct grants *grants = calloc(1, sizeof *grants);
     if (!grants)
         return error_no_memory();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&grants->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&grants->changed);
     pthread_mutex_init(&grants->lock, NULL);
     grants->auth = auth;
     grants->every_ns = every_ns;

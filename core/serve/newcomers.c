@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/newcomers.h"
 
+#include "core/base/bucket.h"
 #include "core/serve/server.h"
 
 #include <poll.h>
@@ -33,7 +34,7 @@ static bool within_budget(struct newcomers *newcomers, int64_t now_ns) {
 
 static void charge(struct newcomers *newcomers, int64_t now_ns) {
     pthread_mutex_lock(&newcomers->lock);
-    newcomers->full_ns = clock_later(newcomers->full_ns, now_ns) + NEWCOMERS_NS;
+    bucket_spend(&newcomers->full_ns, now_ns, NEWCOMERS_NS);
     pthread_mutex_unlock(&newcomers->lock);
 }
 

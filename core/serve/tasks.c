@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/tasks.h"
 
+#include "core/base/clock.h"
 #include "core/serve/thread.h"
 
 #include <errno.h>
@@ -29,13 +30,9 @@ struct error *tasks_new(size_t max_threads, size_t max_queued, struct tasks **ou
     struct tasks *tasks = calloc(1, sizeof *tasks);
     if (!tasks)
         return error_no_memory();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&tasks->lock, NULL);
-    pthread_cond_init(&tasks->work, &monotonic);
+    clock_condition_init(&tasks->work);
     pthread_cond_init(&tasks->ended, NULL);
-    pthread_condattr_destroy(&monotonic);
     tasks->end = &tasks->first;
     tasks->max_threads = max_threads;
     tasks->max_queued = max_queued;

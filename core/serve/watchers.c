@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/watchers.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/serve/connections.h"
 #include "core/serve/thread.h"
@@ -33,11 +34,7 @@ struct error *watchers_new(const struct api_source *api, struct watchers **out) 
     struct watchers *watchers = calloc(1, sizeof *watchers);
     if (!watchers)
         return error_no_memory();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&watchers->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&watchers->changed);
     pthread_mutex_init(&watchers->lock, NULL);
     watchers->api = api;
     *out = watchers;
