@@ -17,7 +17,7 @@ LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl -lm
 
 CORE_ROOMS := base json kube config adapter engine host serve
-CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))
+CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c) $(CORE_ROOMS:%=core/%/*/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c core/cmd/*/*.c))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/conform/*.c))
@@ -107,8 +107,8 @@ UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js mod
 $(B)/ui.html: $(UI_PARTS)
 	@mkdir -p $(@D)
 	@cat $^ > $@
-$(B)/core/serve/ui.o: CPPFLAGS_ALL += -DWHARF_UI_FILE='"$(B)/ui.html"'
-$(B)/core/serve/ui.o: $(B)/ui.html
+$(B)/core/serve/ui/ui.o: CPPFLAGS_ALL += -DWHARF_UI_FILE='"$(B)/ui.html"'
+$(B)/core/serve/ui/ui.o: $(B)/ui.html
 
 # One .so a folder of plugins/.
 define adapter_rule

@@ -10,7 +10,7 @@
 #include "core/host/seal_source.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/exec_plugin.h"
-#include "core/serve/http.h"
+#include "core/serve/http/http.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define WHARF_CMD_SERVING_H
 
 #include "core/config/config.h"
-#include "core/serve/http.h"
+#include "core/serve/http/http.h"
 
 struct serving;
 // Both listen when this returns. A default socket that cannot be made is logged, a configured one is an error.

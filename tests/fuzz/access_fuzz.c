@@ -8,8 +8,8 @@
 #include "core/host/token_life.h"
 #include "core/kube/exec_plugin.h"
 #include "core/kube/kubeconfig.h"
-#include "core/serve/auth.h"
-#include "core/serve/route.h"
+#include "core/serve/access/auth.h"
+#include "core/serve/http/route.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@ SHORT = "int table[] = {\n    1,\n};\n\nint short_one(void) {\n    return 0;\n}\
 CASES = (
     (layers, "core/base/a.c", '#include "core/json/json.h"\n', 1),
     (layers, "core/json/a.c", '#include "core/base/text.h"\n#include "core/json/json.h"\n', 0),
-    (layers, "core/cmd/main.c", '#include "core/serve/http.h"\n', 0),
+    (layers, "core/cmd/main.c", '#include "core/serve/http/http.h"\n', 0),
     (layers, "core/host/a.c", '#include "../serve/http.h"\n', 1),
     (layers, "core/host/a.c", "#include <curl/curl.h>\n", 1),
     (layers, "core/kube/a.c", "#include <curl/curl.h>\n", 0),

@@ -12,8 +12,8 @@
 #include "core/kube/budget.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/loop.h"
-#include "core/serve/guard_pages.h"
-#include "core/serve/http.h"
+#include "core/serve/http/http.h"
+#include "core/serve/metrics/guard_pages.h"
 
 #include <ctype.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
 // Who may have what, asked of a server over TCP.
 #include "core/base/local_socket.h"
 #include "core/base/text.h"
-#include "core/serve/http.h"
-#include "core/serve/newcomers.h"
+#include "core/serve/access/newcomers.h"
+#include "core/serve/http/http.h"
 #include "snapshot.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/connections.h"
+#include "core/serve/http/connections.h"
 
 #include "core/base/clock.h"
 

@@ -4,8 +4,8 @@
 #define TESTS_UNIT_SERVE_DESK_H
 
 #include "core/kube/client.h"
-#include "core/serve/api.h"
-#include "core/serve/short_names.h"
+#include "core/serve/api/api.h"
+#include "core/serve/api/short_names.h"
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>

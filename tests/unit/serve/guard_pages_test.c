@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/guard_pages.h"
+#include "core/serve/metrics/guard_pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http.h"
+#include "core/serve/http/http.h"
 
 #include "core/base/text.h"
 #include "snapshot.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/ui.h"
+#include "core/serve/ui/ui.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

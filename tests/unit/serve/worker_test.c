@@ -4,8 +4,8 @@
 
 #include "core/base/log.h"
 #include "core/kube/curl_transport.h"
-#include "core/serve/http.h"
-#include "core/serve/logs.h"
+#include "core/serve/http/http.h"
+#include "core/serve/pods/logs.h"
 #include "tests/unit/kube/tls_server.h"
 
 #include <arpa/inet.h>

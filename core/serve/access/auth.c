@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/access/auth.h"
+
+#include "core/base/address.h"
+#include "core/base/clock.h"
+#include "core/base/digest.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/serve/access/known_tokens.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define KEPT 512
+#define REVIEW_MAX ((size_t)256 * 1024)
+#define TOKEN_MAX ((size_t)16 * 1024)
+
+// An answer of the API server. For a token: the user. For an access: a refusal, or NULL.
+struct kept {
+    unsigned char key[DIGEST_SHA256_LEN];
+    int64_t until_ns;
+    char *first, *second;
+};
+
+struct auth {
+    struct auth_reviewer reviewer;
+    uint64_t salt[2];
+    struct known_tokens known;
+    pthread_mutex_t lock;
+    struct kept kept[KEPT];
+    size_t next; // the one to be replaced
+};
+
+struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out) {
+    struct auth *auth = calloc(1, sizeof *auth);
+    if (!auth)
+        return error_no_memory();
+    auth->reviewer = *reviewer;
+    if (auth->reviewer.kept_ns == 0)
+        auth->reviewer.kept_ns = AUTH_KEPT_NS;
+    auth->salt[0] = random_system();
+    auth->salt[1] = random_system();
+    known_tokens_init(&auth->known);
+    pthread_mutex_init(&auth->lock, NULL);
+    *out = auth;
+    return NULL;
+}
+
+static void kept_clear(struct kept *kept) {
+    free(kept->first);
+    free(kept->second);
+    *kept = (struct kept){0};
+}
+
+void auth_free(struct auth *auth) {
+    if (!auth)
+        return;
+    for (size_t i = 0; i < KEPT; i++)
+        kept_clear(&auth->kept[i]);
+    pthread_mutex_destroy(&auth->lock);
+    known_tokens_destroy(&auth->known);
+    free(auth);
+}
+
+void auth_user_clear(struct auth_user *user) {
+    free(user->name);
+    free(user->spec);
+    *user = (struct auth_user){0};
+}
+
+static bool copy(const char *text, char **out) {
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+// Whether an answer is kept; copies its texts. False also when out of memory: the API server is asked again.
+static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, char **first, char **second) {
+    bool found = false;
+    *first = *second = NULL;
+    pthread_mutex_lock(&auth->lock);
+    for (size_t i = 0; i < KEPT && !found; i++) {
+        const struct kept *kept = &auth->kept[i];
+        if (now_ns >= kept->until_ns || memcmp(kept->key, key, sizeof kept->key) != 0)
+            continue;
+        found = copy(kept->first, first) && copy(kept->second, second);
+        break;
+    }
+    pthread_mutex_unlock(&auth->lock);
+    if (!found) {
+        free(*first);
+        *first = NULL;
+    }
+    return found;
+}
+
+static void keep(struct auth *auth, const unsigned char *key, int64_t now_ns, const char *first, const char *second) {
+    struct kept made = {.until_ns = now_ns + auth->reviewer.kept_ns};
+    memcpy(made.key, key, sizeof made.key);
+    if (!copy(first, &made.first) || !copy(second, &made.second)) {
+        kept_clear(&made);
+        return;
+    }
+    pthread_mutex_lock(&auth->lock);
+    struct kept *place = &auth->kept[auth->next++ % KEPT];
+    kept_clear(place);
+    *place = made;
+    pthread_mutex_unlock(&auth->lock);
+}
+
+static const struct json *status_of(const struct response *response) {
+    return json_get(response->value, "status");
+}
+
+static struct error *create(struct auth *auth, const char *group, const char *plural, const struct buffer *body,
+                            struct response *response) {
+    *response = (struct response){.retry_after_ns = -1};
+    struct request request = {.verb = VERB_CREATE,
+                              .resource = {.group = group, .version = "v1", .plural = plural, .cluster_scoped = true},
+                              .namespace_ = "",
+                              .body = body->data,
+                              .body_len = body->len};
+    struct error *error =
+        body->failed ? error_no_memory() : auth->reviewer.review(auth->reviewer.ctx, &request, response);
+    if (!error && (response->reason != REASON_OK || !status_of(response)))
+        error = error_new(ERROR_IO, "%s", response->message ? response->message : "an answer without a status");
+    return error_wrap(error, "the management cluster did not answer a review (%s)", plural);
+}
+
+// The status of a TokenReview, or NULL if the token is not valid for the audience; NULL: the API server's own.
+static struct error *review_token(struct auth *auth, const char *token, const char *audience, struct response *response,
+                                  const struct json **user) {
+    AUTO_BUFFER(body, REVIEW_MAX);
+    *user = NULL;
+    buffer_text(&body, "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenReview\",\"spec\":{\"token\":");
+    buffer_json_string(&body, token, strlen(token));
+    if (audience)
+        buffer_printf(&body, ",\"audiences\":[\"%s\"]", audience);
+    buffer_text(&body, "}}");
+    struct error *error = create(auth, "authentication.k8s.io", "tokenreviews", &body, response);
+    if (body.data)
+        explicit_bzero(body.data, body.len);
+    if (error)
+        return error;
+    const struct json *status = status_of(response);
+    bool valid = json_bool(json_get(status, "authenticated"), false);
+    // A server that does not know of audiences has not checked them.
+    if (valid && audience)
+        valid = strcmp(json_string_or(json_at(json_get(status, "audiences"), 0), ""), audience) == 0;
+    *user = valid ? json_get(status, "user") : NULL;
+    return NULL;
+}
+
+static struct error *read_user(const struct json *user, struct auth_user *out) {
+    const char *name = json_string_or(json_get(user, "username"), "");
+    if (*name == '\0')
+        return error_new(ERROR_REFUSED, "the token is of a user without a name");
+    AUTO_BUFFER(spec, REVIEW_MAX);
+    buffer_text(&spec, "\"user\":");
+    buffer_json_string(&spec, name, strlen(name));
+    static const char *const members[] = {"uid", "groups", "extra"};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        const struct json *member = json_get(user, members[i]);
+        if (!member)
+            continue;
+        buffer_printf(&spec, ",\"%s\":", members[i]);
+        json_print(member, &spec);
+    }
+    out->name = strdup(name);
+    out->spec = buffer_take(&spec, NULL);
+    if (out->name && out->spec)
+        return NULL;
+    auth_user_clear(out);
+    return error_no_memory();
+}
+
+static struct error *ask_token(struct auth *auth, const char *token, struct auth_user *out) {
+    static const char *const audiences[] = {NULL, AUTH_AUDIENCE};
+    struct error *error = NULL;
+    for (size_t i = 0; i < 2 && !error; i++) {
+        struct response response;
+        const struct json *user = NULL;
+        error = review_token(auth, token, audiences[i], &response, &user);
+        bool valid = !error && user;
+        if (valid)
+            error = read_user(user, out);
+        response_clear(&response);
+        if (valid)
+            return error;
+    }
+    return error ? error : error_new(ERROR_REFUSED, "the bearer token is not valid in the management cluster");
+}
+
+static bool key_of(const struct auth *auth, const char *kind, const char *a, const char *b,
+                   unsigned char key[DIGEST_SHA256_LEN]) {
+    AUTO_BUFFER(text, REVIEW_MAX);
+    buffer_append(&text, auth->salt, sizeof auth->salt);
+    buffer_printf(&text, "%s\n%s\n%s", kind, a, b);
+    bool ok = !text.failed && digest_sha256(text.data, text.len, key);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    return ok;
+}
+
+bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
+    unsigned char key[DIGEST_SHA256_LEN];
+    return strlen(token) <= TOKEN_MAX && key_of(auth, "token", token, "", key) &&
+           known_tokens_have(&auth->known, key, now_ns);
+}
+
+struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out) {
+    unsigned char key[DIGEST_SHA256_LEN];
+    *out = (struct auth_user){0};
+    if (strlen(token) > TOKEN_MAX)
+        return error_new(ERROR_REFUSED, "the bearer token is longer than %zu bytes", TOKEN_MAX);
+    if (!key_of(auth, "token", token, "", key))
+        return error_no_memory();
+    if (recall(auth, key, now_ns, &out->name, &out->spec))
+        return NULL;
+    struct error *error = ask_token(auth, token, out);
+    if (!error) {
+        keep(auth, key, now_ns, out->name, out->spec);
+        known_tokens_add(&auth->known, key, now_ns, now_ns + AUTH_KNOWN_NS);
+    } else if (error->code == ERROR_REFUSED) {
+        known_tokens_remove(&auth->known, key);
+    }
+    return error;
+}
+
+static void put_member(struct buffer *out, const char *name, const char *value) {
+    if (!value || *value == '\0')
+        return;
+    buffer_printf(out, ",\"%s\":", name);
+    buffer_json_string(out, value, strlen(value));
+}
+
+static void put_attributes(struct buffer *out, const struct auth_attributes *what) {
+    buffer_printf(out, "\"%s\":{\"verb\":\"%s\"", what->path ? "nonResourceAttributes" : "resourceAttributes",
+                  what->verb);
+    put_member(out, "path", what->path);
+    put_member(out, "group", what->group);
+    put_member(out, "resource", what->resource);
+    put_member(out, "subresource", what->subresource);
+    put_member(out, "namespace", what->namespace_);
+    put_member(out, "name", what->name);
+    buffer_char(out, '}');
+}
+
+// "get pods/log in namespace "team-a"".
+static void describe(struct buffer *out, const struct auth_attributes *what) {
+    if (what->path) {
+        buffer_printf(out, "%s the path %s", what->verb, what->path);
+        return;
+    }
+    buffer_printf(out, "%s %s%s%s", what->verb, what->resource, what->group && *what->group ? "." : "",
+                  what->group ? what->group : "");
+    if (what->subresource)
+        buffer_printf(out, "/%s", what->subresource);
+    if (what->namespace_ && *what->namespace_)
+        buffer_printf(out, " in namespace %s", what->namespace_);
+    else
+        buffer_text(out, " in all namespaces");
+}
+
+static struct error *ask_access(struct auth *auth, const struct auth_user *user, const char *attributes,
+                                bool *allowed) {
+    AUTO_BUFFER(body, REVIEW_MAX);
+    buffer_printf(&body,
+                  "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{%s,%s}}",
+                  user->spec, attributes);
+    struct response response;
+    struct error *error = create(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response);
+    const struct json *status = status_of(&response);
+    *allowed = !error && json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
+    response_clear(&response);
+    return error;
+}
+
+struct error *auth_allow(struct auth *auth, const struct auth_user *user, const struct auth_attributes *what,
+                         int64_t now_ns) {
+    unsigned char key[DIGEST_SHA256_LEN];
+    AUTO_BUFFER(attributes, REVIEW_MAX);
+    put_attributes(&attributes, what);
+    if (attributes.failed || !key_of(auth, "access", user->spec, attributes.data, key))
+        return error_no_memory();
+    AUTO_TEXT answer = NULL;
+    AUTO_TEXT none = NULL;
+    if (!recall(auth, key, now_ns, &answer, &none)) {
+        bool allowed = false;
+        struct error *error = ask_access(auth, user, attributes.data, &allowed);
+        if (error)
+            return error;
+        keep(auth, key, now_ns, allowed ? "yes" : "no", NULL);
+        answer = strdup(allowed ? "yes" : "no");
+    }
+    if (!answer)
+        return error_no_memory();
+    if (strcmp(answer, "yes") == 0)
+        return NULL;
+    AUTO_BUFFER(text, 4096);
+    describe(&text, what);
+    return error_new(ERROR_REFUSED, "user %s may not %s of the management cluster", user->name,
+                     text.failed ? what->verb : text.data);
+}
+
+const char *auth_bearer(const char *header) {
+    static const char scheme[] = "Bearer ";
+    if (!header || strncasecmp(header, scheme, sizeof scheme - 1) != 0)
+        return NULL;
+    header += sizeof scheme - 1;
+    header += strspn(header, " ");
+    return *header == '\0' ? NULL : header;
+}
+
+bool auth_host_is_local(const char *host) {
+    if (!host)
+        return false;
+    bool bracket = host[0] == '[';
+    size_t len = bracket ? strcspn(host, "]") : strcspn(host, ":");
+    const char *rest = host + len + (bracket && host[len] == ']');
+    if ((bracket && host[len] != ']') || (*rest != '\0' && *rest != ':'))
+        return false;
+    if (*rest == ':' && rest[1 + strspn(rest + 1, "0123456789")] != '\0')
+        return false;
+    AUTO_TEXT name = strndup(host + bracket, len - bracket);
+    return name && address_is_local(name);
+}

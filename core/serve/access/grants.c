@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/access/grants.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/serve/http/tasks.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct grant {
+    struct grants *grants;
+    struct grant *next;
+    char *token, *namespace_;
+    struct auth_attributes what;
+    int64_t due_ns;
+    unsigned unverified; // reviews in a row
+    bool in_review, is_freed;
+    atomic_bool lost;
+    char *reason;
+};
+
+struct grants {
+    struct auth *auth;
+    int64_t every_ns;
+    struct tasks *tasks; // one thread, while there are grants
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct grant *first;
+    bool running, stopping;
+};
+
+struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **out) {
+    struct grants *grants = calloc(1, sizeof *grants);
+    if (!grants)
+        return error_no_memory();
+    clock_condition_init(&grants->changed);
+    pthread_mutex_init(&grants->lock, NULL);
+    grants->auth = auth;
+    grants->every_ns = every_ns;
+    *out = grants;
+    return tasks_new(1, 1, &grants->tasks);
+}
+
+static void destroy(struct grant *grant) {
+    if (grant->token)
+        explicit_bzero(grant->token, strlen(grant->token));
+    free(grant->token);
+    free(grant->namespace_);
+    free(grant->reason);
+    free(grant);
+}
+
+static struct error *review(struct auth *auth, const struct grant *grant) {
+    struct auth_user user;
+    int64_t now_ns = clock_now().mono_ns;
+    struct error *error = auth_identify(auth, grant->token, now_ns, &user);
+    if (error)
+        return error;
+    error = auth_allow(auth, &user, &grant->what, now_ns);
+    auth_user_clear(&user);
+    return error;
+}
+
+// Takes the error. Under the lock.
+static void apply(struct grant *grant, struct error *error) {
+    bool refused = error && error->code == ERROR_REFUSED;
+    grant->unverified = error && !refused ? grant->unverified + 1 : 0;
+    if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
+        grant->reason = strdup(error_text(error));
+        atomic_store(&grant->lost, true);
+    }
+    error_free(error);
+}
+
+// Under the lock, which it gives back during the review.
+static void review_one(struct grants *grants, struct grant *grant) {
+    grant->in_review = true;
+    pthread_mutex_unlock(&grants->lock);
+    struct error *error = review(grants->auth, grant);
+    pthread_mutex_lock(&grants->lock);
+    grant->in_review = false;
+    grant->due_ns = clock_now().mono_ns + grants->every_ns;
+    apply(grant, error);
+    if (grant->is_freed)
+        destroy(grant);
+}
+
+// Until the time, or until something changed. Under the lock.
+static void wait_until(struct grants *grants, int64_t due_ns, int64_t now_ns) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t at_ns = until.tv_nsec + (due_ns - now_ns);
+    until.tv_sec += (time_t)(at_ns / CLOCK_SECOND);
+    until.tv_nsec = (long)(at_ns % CLOCK_SECOND);
+    (void)pthread_cond_timedwait(&grants->changed, &grants->lock, &until);
+}
+
+// Of those that are not lost; NULL: none. Under the lock.
+static struct grant *find_next(const struct grants *grants) {
+    struct grant *next = NULL;
+    for (struct grant *grant = grants->first; grant; grant = grant->next)
+        if (!atomic_load(&grant->lost) && (!next || grant->due_ns < next->due_ns))
+            next = grant;
+    return next;
+}
+
+static void run(void *arg) {
+    struct grants *grants = arg;
+    struct grant *next;
+    pthread_mutex_lock(&grants->lock);
+    while (!grants->stopping && (next = find_next(grants))) {
+        int64_t now_ns = clock_now().mono_ns;
+        if (now_ns >= next->due_ns)
+            review_one(grants, next);
+        else
+            wait_until(grants, next->due_ns, now_ns);
+    }
+    grants->running = false;
+    pthread_mutex_unlock(&grants->lock);
+}
+
+// Under the lock.
+static bool has_thread(struct grants *grants) {
+    if (!grants->running)
+        grants->running = tasks_submit(grants->tasks, run, grants);
+    return grants->running;
+}
+
+static struct grant *grant_new(struct grants *grants, const char *token, const struct auth_attributes *what) {
+    struct grant *grant = calloc(1, sizeof *grant);
+    if (!grant)
+        return NULL;
+    grant->grants = grants;
+    grant->due_ns = clock_now().mono_ns + grants->every_ns;
+    grant->token = strdup(token);
+    grant->namespace_ = what->namespace_ ? strdup(what->namespace_) : NULL;
+    grant->what = *what;
+    grant->what.namespace_ = grant->namespace_;
+    if (grant->token && !what->namespace_ == !grant->namespace_)
+        return grant;
+    destroy(grant);
+    return NULL;
+}
+
+struct error *grants_add(struct grants *grants, const char *token, const struct auth_attributes *what,
+                         struct grant **out) {
+    struct grant *grant = grant_new(grants, token, what);
+    if (!grant)
+        return error_no_memory();
+    pthread_mutex_lock(&grants->lock);
+    bool ok = has_thread(grants);
+    if (ok) {
+        grant->next = grants->first;
+        grants->first = grant;
+    }
+    pthread_mutex_unlock(&grants->lock);
+    if (ok) {
+        *out = grant;
+        return NULL;
+    }
+    destroy(grant);
+    return error_new(ERROR_STOPPED, "no thread can be started that reviews the right again");
+}
+
+bool grant_is_lost(const struct grant *grant) {
+    return grant && atomic_load(&grant->lost);
+}
+
+const char *grant_reason(const struct grant *grant) {
+    return grant->reason ? grant->reason : "the right was withdrawn";
+}
+
+void grant_free(struct grant *grant) {
+    if (!grant)
+        return;
+    struct grants *grants = grant->grants;
+    pthread_mutex_lock(&grants->lock);
+    struct grant **place = &grants->first;
+    while (*place != grant)
+        place = &(*place)->next;
+    *place = grant->next;
+    grant->is_freed = true;
+    if (!grant->in_review)
+        destroy(grant);
+    pthread_cond_signal(&grants->changed);
+    pthread_mutex_unlock(&grants->lock);
+}
+
+void grants_stop(struct grants *grants) {
+    if (!grants)
+        return;
+    pthread_mutex_lock(&grants->lock);
+    grants->stopping = true;
+    pthread_cond_signal(&grants->changed);
+    pthread_mutex_unlock(&grants->lock);
+    if (grants->tasks) {
+        tasks_stop(grants->tasks);
+        tasks_drain(grants->tasks);
+    }
+}
+
+void grants_free(struct grants *grants) {
+    if (!grants)
+        return;
+    tasks_free(grants->tasks);
+    pthread_cond_destroy(&grants->changed);
+    pthread_mutex_destroy(&grants->lock);
+    free(grants);
+}

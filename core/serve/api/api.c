@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths of the API, and its errors.
+#include "core/serve/api/api_internal.h"
+
+#include "core/base/text.h"
+#include "core/serve/api/short_names.h"
+
+#include <string.h>
+
+#define ROOT "/api/v1/"
+
+static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
+    return host_snapshot(ctx, out);
+}
+
+static struct error *ask(void *ctx, query_run run, void *arg) {
+    return host_query(ctx, run, arg);
+}
+
+static struct error *read_management(void *ctx, const char *path, struct response *answer) {
+    return host_read(ctx, ENGINE_MANAGEMENT, path, answer);
+}
+
+static const struct adapters *take_adapters(void *ctx) {
+    return host_adapters(ctx);
+}
+
+const struct adapters *api_adapters_of(const struct api_source *source) {
+    return source->adapters(source->ctx);
+}
+
+void api_source_init(struct api_source *source, struct host *host, const struct config *config) {
+    *source = (struct api_source){.snapshot = take_snapshot,
+                                  .free_snapshot = host_snapshot_free,
+                                  .query = ask,
+                                  .read = read_management,
+                                  .ctx = host,
+                                  .config = config,
+                                  .adapters = take_adapters,
+                                  .short_names = short_names_new()};
+}
+
+void api_source_clear(struct api_source *source) {
+    short_names_free(source->short_names);
+    source->short_names = NULL;
+}
+
+static const char *usual_reason(unsigned code) {
+    static const struct {
+        unsigned code;
+        const char *reason;
+    } reasons[] = {
+        {400, "BadRequest"},         {401, "Unauthorized"}, {403, "Forbidden"},       {404, "NotFound"},
+        {405, "MethodNotAllowed"},   {410, "Expired"},      {429, "TooManyRequests"}, {500, "InternalError"},
+        {503, "ServiceUnavailable"}, {504, "Timeout"},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].code == code)
+            return reasons[i].reason;
+    return "InternalError";
+}
+
+void api_failure(struct buffer *body, unsigned code, const char *reason, const char *message) {
+    struct writer out = {.out = body};
+    buffer_reset(body);
+    writer_object(&out, NULL);
+    writer_string(&out, "kind", "Status");
+    writer_string(&out, "apiVersion", "v1");
+    writer_object(&out, "metadata");
+    writer_end(&out, '}');
+    writer_string(&out, "status", "Failure");
+    writer_string(&out, "message", message);
+    writer_string(&out, "reason", reason ? reason : usual_reason(code));
+    writer_uint(&out, "code", code);
+    writer_end(&out, '}');
+    buffer_char(body, '\n');
+}
+
+void api_answer_failure(struct api_call *call, unsigned code, const char *reason, const char *message) {
+    call->code = code;
+    api_failure(call->body, code, reason, message);
+}
+
+void api_failed(struct api_call *call, struct error *error) {
+    unsigned code = 500;
+    if (error->code == ERROR_INVALID)
+        code = 400;
+    else if (error->code == ERROR_NOT_FOUND)
+        code = 404;
+    else if (error->code == ERROR_STOPPED)
+        code = 503;
+    else if (error->code == ERROR_LIMIT)
+        code = 504;
+    api_answer_failure(call, code, NULL, error_text(error));
+    error_free(error);
+}
+
+const char *api_parameter(const struct api_call *call, const char *name) {
+    for (size_t i = 0; i < call->request->n_parameters; i++)
+        if (strcmp(call->request->parameters[i].name, name) == 0)
+            return call->request->parameters[i].value;
+    return NULL;
+}
+
+static const struct {
+    const char *path; // below ROOT; one that ends with "/" has more behind it
+    void (*answer)(struct api_call *call);
+} paths[] = {
+    {"status", api_status},       {"workers", api_workers},    {"adapters", api_adapters},
+    {"workloads", api_workloads}, {"workloads/", api_explain}, {"rights", api_rights},
+};
+
+bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {
+    if (!text_has_prefix(request->path, ROOT))
+        return false;
+    const char *path = request->path + strlen(ROOT);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        size_t len = strlen(paths[i].path);
+        bool more = paths[i].path[len - 1] == '/';
+        if (strncmp(path, paths[i].path, len) != 0 || (!more && path[len] != '\0'))
+            continue;
+        struct api_call call = {
+            .source = source, .request = request, .rest = path + len, .body = body, .out = {.out = body}, .code = 200};
+        paths[i].answer(&call);
+        if (call.code == 200)
+            buffer_char(body, '\n');
+        if (body->failed)
+            api_answer_failure(&call, 500, NULL, "the answer does not fit, or memory ran out; ask with limit=500");
+        *code = call.code;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads as JSON: all, those that changed, or one.
+#ifndef WHARF_SERVE_API_WORKLOADS_H
+#define WHARF_SERVE_API_WORKLOADS_H
+
+#include "core/engine/inspect.h"
+#include "core/serve/api/api_internal.h"
+
+#define WORKLOADS_SLICE ((size_t)500) // visited in one turn of the engine
+
+struct listing { // what is asked for, and how far it has come
+    const struct api_source *source;
+    struct writer *out;
+    // Filters; NULL: any.
+    const struct kind *kind;
+    const char *namespace_, *name, *cluster, *phase;
+    bool changes;   // only what changed after `after`, and what is gone
+    size_t limit;   // of items; 0: none
+    uint64_t after; // the last sequence visited
+    uint64_t start; // the last one when the listing began; 0: it has not begun
+    // Results.
+    bool more;          // there may be more after `after`
+    bool expired;       // `changes`: not all of them are known any more
+    size_t count;       // items written
+    struct buffer gone; // items of `gone`, with a maximum
+    uint64_t *seen;     // hashes of those written, so that one that changes meanwhile is written once
+    size_t cap_seen;
+    bool out_of_memory;
+};
+// Appends items to the open array of `out`. Frees what it needed with listing_clear.
+struct error *listing_run(struct listing *listing);
+void listing_clear(struct listing *listing);
+// The members `gone` and `sequence`.
+void listing_put_end(const struct listing *listing, struct writer *out);
+
+// The members of one workload.
+void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out);
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short names of the kinds ("rj" for rayjobs), from the discovery of the management cluster. It is read at most
+// once in a while, since whoever has a token may ask for a kind that does not exist.
+#ifndef WHARF_SERVE_SHORT_NAMES_H
+#define WHARF_SERVE_SHORT_NAMES_H
+
+#include "core/serve/api/api.h"
+
+#define SHORT_NAMES_KEPT_NS (30 * CLOCK_SECOND)
+
+struct short_names;
+struct short_names *short_names_new(void);        // NULL when out of memory
+void short_names_free(struct short_names *names); // NULL is fine
+
+// NULL: none of the kinds has it, as far as is known.
+const struct kind *short_names_find(struct short_names *names, const struct api_source *source, const char *name,
+                                    int64_t now_ns);
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/http/connections.h"
+
+#include "core/base/clock.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+void connections_address(const struct sockaddr *address, uint8_t out[16]) {
+    memset(out, 0, 16);
+    if (address && address->sa_family == AF_INET6)
+        memcpy(out, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+    else if (address && address->sa_family == AF_INET) {
+        out[10] = out[11] = 0xff;
+        memcpy(out + 12, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    }
+}
+
+static bool is_short(const struct served_connection *connection) {
+    return !connection->closing && connection->kind == CONNECTION_SHORT;
+}
+
+static size_t open_count(const struct connections *connections) {
+    size_t count = 0;
+    for (size_t i = 0; i < connections->count; i++)
+        count += is_short(&connections->list[i]);
+    return count;
+}
+
+static size_t of_same_address(const struct connections *connections, const struct served_connection *connection) {
+    size_t count = 0;
+    for (size_t i = 0; i < connections->count; i++)
+        count += is_short(&connections->list[i]) && memcmp(connections->list[i].address, connection->address, 16) == 0;
+    return count;
+}
+
+static int shut_down(struct served_connection *connection) {
+    connection->closing = true;
+    return connection->fd;
+}
+
+// The oldest one of the address that has most.
+static int make_room(struct connections *connections) {
+    struct served_connection *chosen = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < connections->count; i++) {
+        struct served_connection *connection = &connections->list[i];
+        size_t count = is_short(connection) ? of_same_address(connections, connection) : 0;
+        if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
+            chosen = connection;
+            most = count;
+        }
+    }
+    return chosen ? shut_down(chosen) : -1;
+}
+
+int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns) {
+    size_t n_short = 0;
+    for (size_t i = 0; i < connections->count; i++)
+        n_short += connections->list[i].kind == CONNECTION_SHORT;
+    if (n_short >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
+        return fd; // too many are still being closed
+    int away = open_count(connections) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
+    struct served_connection *connection = &connections->list[connections->count++];
+    *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
+    connections_address(address, connection->address);
+    return away;
+}
+
+static struct served_connection *find(struct connections *connections, int fd) {
+    for (size_t i = 0; i < connections->count; i++)
+        if (connections->list[i].fd == fd)
+            return &connections->list[i];
+    return NULL;
+}
+
+size_t connections_limit(enum connection_kind kind) {
+    static const size_t limits[] = {[CONNECTION_SHORT] = CONNECTIONS_OPEN_MAX,
+                                    [CONNECTION_LOGS] = CONNECTIONS_LOGS,
+                                    [CONNECTION_EXEC] = CONNECTIONS_EXEC,
+                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH,
+                                    [CONNECTION_REVIEW] = CONNECTIONS_REVIEW};
+    return limits[kind];
+}
+
+static bool is_mapped(const uint8_t address[16]) {
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+    return memcmp(address, prefix, sizeof prefix) == 0;
+}
+
+bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
+    struct served_connection *connection = find(connections, fd);
+    if (!connection || connection->closing)
+        return false;
+    size_t count = 0, near = 0, len = is_mapped(connection->address) ? 16 : 8;
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct served_connection *other = &connections->list[i];
+        count += other->kind == kind;
+        near += other->kind == kind && memcmp(other->address, connection->address, len) == 0;
+    }
+    if (count >= connections_limit(kind) || (kind == CONNECTION_REVIEW && near >= CONNECTIONS_REVIEW / 2))
+        return false;
+    connection->kind = kind;
+    return true;
+}
+
+void connections_served(struct connections *connections, int fd, int64_t now_ns) {
+    struct served_connection *connection = find(connections, fd);
+    if (!connection)
+        return;
+    connection->since_ns = now_ns;
+    connection->kind = CONNECTION_SHORT;
+}
+
+void connections_remove(struct connections *connections, int fd) {
+    struct served_connection *connection = find(connections, fd);
+    if (connection)
+        *connection = connections->list[--connections->count];
+}
+
+int connections_expire(struct connections *connections, int64_t now_ns) {
+    for (size_t i = 0; i < connections->count; i++) {
+        struct served_connection *connection = &connections->list[i];
+        if (is_short(connection) && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
+            return shut_down(connection);
+    }
+    return -1;
+}

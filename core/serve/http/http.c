@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/http/http.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/serve/http/listen.h"
+#include "core/serve/http/server.h"
+#include "core/serve/pods/logs.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
+#define CONNECTION_IDLE_S 10U
+#define THREAD_STACK ((size_t)256 * 1024)
+#define TASK_THREADS 6 // each may wait for the engine or an API server
+#define TASKS_QUEUED 64
+#define SESSIONS_QUEUED 8 // for threads that are about to end
+
+static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
+    return host_snapshot(ctx, out);
+}
+
+static int64_t stalled_ns(void *host) {
+    return host_stalled_ns(host);
+}
+
+static struct error *review(void *ctx, const struct request *request, struct response *response) {
+    return host_ask(ctx, ENGINE_MANAGEMENT, request, response);
+}
+
+static struct error *find_endpoint(void *ctx, const char *cluster, struct endpoint **out) {
+    return host_endpoint(ctx, cluster, out);
+}
+
+void http_source_init(struct http_source *source, struct host *host, const struct api_source *api) {
+    *source = (struct http_source){.snapshot = take_snapshot,
+                                   .free_snapshot = host_snapshot_free,
+                                   .stalled_ns = stalled_ns,
+                                   .api = api,
+                                   .review = review,
+                                   .endpoint = find_endpoint,
+                                   .ctx = host,
+                                   .patience_ns = HTTP_PATIENCE_NS};
+}
+
+static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *path, unsigned code, const char *text) {
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    bool api = text_has_prefix(path, "/api/");
+    if (api)
+        api_failure(&body, code, NULL, text);
+    else
+        buffer_printf(&body, "%s\n", text);
+    return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, NULL, &body);
+}
+
+// On a thread that may wait.
+static void serve(void *arg) {
+    struct web_call *call = arg;
+    if (atomic_load(&call->server->stopping)) {
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "the host is stopping");
+        return;
+    }
+    unsigned code = MHD_HTTP_FORBIDDEN;
+    enum connection_kind kind = call->route->kind;
+    struct error *error = access_check(call, &code);
+    if (!error && kind != CONNECTION_SHORT && !shares_join(&call->server->shares, &call->share, web_user(call), kind)) {
+        code = MHD_HTTP_TOO_MANY_REQUESTS;
+        error = error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
+                          shares_limit(kind));
+    }
+    if (error)
+        web_fail(call, code, "%s", error_text(error));
+    else
+        call->route->serve(call);
+    error_free(error);
+}
+
+static enum MHD_Result answer_now(struct web_call *call) {
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    unsigned code = call->route->make(call->server, &body);
+    const char *content_type = code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT;
+    const char *policy = strcmp(content_type, WEB_HTML) == 0 ? call->server->ui.policy : NULL;
+    return web_queue_text(call->connection, code, content_type, policy, &body);
+}
+
+static enum MHD_Result too_many(const struct web_call *call) {
+    AUTO_TEXT text = text_format("%zu such requests are open already, the most that this host serves at once",
+                                 connections_limit(call->route->kind));
+    return text ? fail_now(call->connection, call->path, MHD_HTTP_SERVICE_UNAVAILABLE, text) : MHD_NO;
+}
+
+static enum MHD_Result begin_review(struct web_call *call) {
+    struct http_server *server = call->server;
+    bool waits = connections_extend(&server->connections, call->fd, CONNECTION_REVIEW);
+    call->state = WEB_WAITING;
+    MHD_suspend_connection(call->connection);
+    if (!waits || !newcomers_add(&server->newcomers, call))
+        web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many new tokens wait for their review: try again");
+    return MHD_YES;
+}
+
+// The request is complete, or its token was reviewed.
+static enum MHD_Result begin(struct web_call *call) {
+    if (call->route->make)
+        return answer_now(call);
+    if (newcomers_concern(call))
+        return begin_review(call);
+    if (call->reviewed)
+        connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
+    if (call->route->segments > 0 && !route_split(call->rest, call->route->segments, call->segments))
+        return fail_now(call->connection, call->path, MHD_HTTP_NOT_FOUND,
+                        "expected a path that ends with KIND/NAMESPACE/NAME");
+    enum connection_kind kind = call->route->kind;
+    if (kind != CONNECTION_SHORT && !connections_extend(&call->server->connections, call->fd, kind))
+        return too_many(call);
+    call->state = WEB_WAITING;
+    MHD_suspend_connection(call->connection);
+    if (!tasks_submit(call->server->tasks, serve, call))
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests wait for an answer: try again");
+    return MHD_YES;
+}
+
+static bool is_method_allowed(const struct route *route, const char *method) {
+    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
+        return true;
+    return strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 && route->kind == CONNECTION_SHORT;
+}
+
+struct framing {
+    unsigned hosts, lengths, encodings;
+    bool odd; // a name that is none
+};
+
+static enum MHD_Result see_header(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind, (void)value;
+    struct framing *framing = ctx;
+    framing->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    framing->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    framing->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    framing->odd |= *name == '\0' || strpbrk(name, " \t");
+    return MHD_YES;
+}
+
+// RFC 9112 sections 3.2, 5.1 and 6.3: what a proxy in between may have read as another request, perhaps of another
+// caller.
+static bool is_ambiguous(struct MHD_Connection *connection) {
+    struct framing framing = {.hosts = 0};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &framing);
+    return framing.odd || framing.hosts > 1 || framing.lengths + framing.encodings > 1;
+}
+
+// The first call comes before a body was read; an answer given there ends the connection. That is right for rejected
+// requests; the others are answered in later calls, and the body that a client sends is discarded.
+static enum MHD_Result first_call(struct http_server *server, struct MHD_Connection *connection, const char *path,
+                                  const char *method, void **request) {
+    const struct route *route = route_find(path, server->source.api);
+    if (is_ambiguous(connection))
+        return fail_now(connection, path, MHD_HTTP_BAD_REQUEST,
+                        "found headers that are read differently by others, expected one Host and one length");
+    if (!route)
+        return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
+                        server->source.api ? "not found: available are /, /healthz, /readyz, /metrics and /api/v1"
+                                           : "not found: available are /healthz, /readyz and /metrics");
+    if (!is_method_allowed(route, method))
+        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED,
+                        route->kind == CONNECTION_SHORT ? "only GET and HEAD" : "only GET");
+    *request = web_call_new(server, connection, path, route);
+    return *request ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *path, const char *method,
+                              const char *version, const char *upload, size_t *upload_len, void **request) {
+    (void)version;
+    (void)upload;
+    struct web_call *call = *request;
+    if (!call)
+        return first_call(ctx, connection, path, method, request);
+    if (*upload_len > 0) {
+        *upload_len = 0;
+        return MHD_YES;
+    }
+    return call->state == WEB_NEW ? begin(call) : web_queue(call);
+}
+
+static int socket_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+// libmicrohttpd closes a connection whose socket was shut down.
+static void shut_down(int fd) {
+    if (fd >= 0)
+        (void)shutdown(fd, SHUT_RDWR);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **own,
+                          enum MHD_ConnectionNotificationCode what) {
+    struct http_server *server = ctx;
+    struct connections *connections = &server->connections;
+    *own = server->tls;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        connections_remove(connections, socket_of(connection));
+        return;
+    }
+    int64_t now_ns = clock_now().mono_ns;
+    for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
+        shut_down(late);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode how) {
+    (void)how;
+    connections_served(&((struct http_server *)ctx)->connections, socket_of(connection), clock_now().mono_ns);
+    web_call_free(*request);
+    *request = NULL;
+}
+
+// A client that vanished without a word would hold a stream or a session for ever.
+static void keep_alive(int fd) {
+    static const struct {
+        int level, name, value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+}
+
+// libmicrohttpd closes a socket that it rejects.
+static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
+    keep_alive(fd);
+    (void)MHD_add_connection(ctx, fd, address, len);
+}
+
+static struct error *start_daemon(struct http_server *server) {
+    struct MHD_OptionItem options[TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+    if (server->tls)
+        tls_options(options);
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_ALLOW_UPGRADE | (server->tls ? MHD_USE_TLS : 0U),
+        0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
+}
+
+static struct error *start(struct http_server *server, int fd) {
+    const struct http_source *source = &server->source;
+    struct error *error = tasks_new(TASK_THREADS, TASKS_QUEUED, &server->tasks);
+    if (!error)
+        error = tasks_new(CONNECTIONS_LOGS + CONNECTIONS_EXEC, SESSIONS_QUEUED, &server->sessions);
+    if (!error)
+        error = newcomers_init(&server->newcomers);
+    if (!error)
+        error = auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth);
+    if (!error)
+        error = grants_new(server->auth, source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS, &server->grants);
+    if (!error)
+        error = departures_new(&server->departures);
+    if (!error && source->api)
+        error = watchers_new(source->api, &server->watchers);
+    if (!error)
+        error = start_daemon(server);
+    if (error)
+        close(fd);
+    return error ? error : acceptor_start(fd, take, server->daemon, &server->acceptor);
+}
+
+// A quarter of the file descriptors, so that logs take none from the connections to the clusters.
+static size_t most_log_sources(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 > LOGS_SOURCES_ALL)
+        return LOGS_SOURCES_ALL;
+    return (size_t)files.rlim_cur / 4;
+}
+
+struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
+                                   struct http_server **out) {
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        close(fd);
+        return error_no_memory();
+    }
+    server->source = *source;
+    server->max_log_sources = most_log_sources();
+    shares_init(&server->shares);
+    struct error *error = ui_open(&server->ui);
+    if (!error && tls)
+        error = tls_new(tls->cert_file, tls->key_file, &server->tls);
+    if (error)
+        close(fd);
+    else
+        error = start(server, fd);
+    if (error) {
+        http_server_stop(server);
+        return error;
+    }
+    *out = server;
+    return NULL;
+}
+
+struct error *http_tls_check(const struct http_tls *tls) {
+    struct tls *made = NULL;
+    struct error *error = tls_new(tls->cert_file, tls->key_file, &made);
+    tls_free(made);
+    return error;
+}
+
+struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
+    return http_server_start_tls(address, NULL, source, out);
+}
+
+struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                    struct http_server **out) {
+    int fd = -1;
+    uint16_t port = 0;
+    struct error *error = listen_open(address, &fd, &port);
+    if (!error)
+        error = http_server_start_on(fd, tls, source, out);
+    if (!error)
+        (*out)->port = port;
+    return error;
+}
+
+uint16_t http_server_port(const struct http_server *server) {
+    return server->port;
+}
+
+// libmicrohttpd must not be stopped while a connection is suspended: first everything that waits is answered, then all
+// streams and sessions end. Its thread still submits requests, which are refused.
+static void end_requests(struct http_server *server) {
+    struct tasks *const all[] = {server->newcomers.tasks, server->tasks, server->sessions};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i])
+            tasks_stop(all[i]);
+    if (server->departures)
+        departures_abandon_all(server->departures);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i])
+            tasks_drain(all[i]);
+    watchers_free(server->watchers);
+    grants_stop(server->grants);
+}
+
+void http_server_stop(struct http_server *server) {
+    if (!server)
+        return;
+    atomic_store(&server->stopping, true);
+    acceptor_stop(server->acceptor); // first, since it adds connections
+    end_requests(server);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    tasks_free(server->tasks);
+    tasks_free(server->sessions);
+    tls_free(server->tls);
+    departures_free(server->departures);
+    grants_free(server->grants);
+    auth_free(server->auth);
+    shares_destroy(&server->shares);
+    newcomers_destroy(&server->newcomers);
+    free(server);
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/http/web.h"
+
+#include "core/base/address.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/serve/http/server.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define PARAMETERS_MAX ((size_t)256)
+#define STREAM_BLOCK ((size_t)16 * 1024)
+
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_storage storage;
+};
+
+static bool is_loopback(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
+    if (address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+}
+
+// What proxies add.
+static bool is_passed_on(const struct web_call *call) {
+    static const char *const headers[] = {
+        "Forwarded",         "Via",       "X-Forwarded-For",         "X-Forwarded-Host",
+        "X-Forwarded-Proto", "X-Real-IP", "X-Envoy-External-Address"};
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        if (web_header(call, headers[i]))
+            return true;
+    return false;
+}
+
+// A page of the web cannot read an answer, but its requests come from this machine too (Fetch section 3.2; Fetch
+// Metadata section 2.4).
+static bool is_of_other_page(const struct web_call *call) {
+    const char *site = web_header(call, "Sec-Fetch-Site"), *origin = web_header(call, "Origin");
+    const char *host = web_header(call, "Host");
+    const char *scheme = call->server->tls ? "https://" : "http://";
+    if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return true;
+    return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
+}
+
+// A Unix socket, whose mode admits its callers, or loopback addresses at both ends.
+static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
+    union socket_address own = {.storage = {0}};
+    socklen_t len = sizeof own;
+    if (getsockname(call->fd, &own.any, &len) != 0)
+        return false;
+    return own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(peer));
+}
+
+// Both ends are this machine, and nobody passes it on for somebody else.
+static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
+    return is_on_this_machine(call, peer) && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
+           !is_of_other_page(call);
+}
+
+static void look_at_peer(struct web_call *call) {
+    union socket_address peer = {.storage = {0}};
+    socklen_t len = sizeof peer;
+    call->local = getpeername(call->fd, &peer.any, &len) == 0 && is_local(call, &peer.any);
+}
+
+static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind;
+    struct web_call *call = ctx;
+    struct api_parameter *added =
+        call->n_parameters < PARAMETERS_MAX ? array_next(&call->parameters, call->n_parameters, sizeof *added) : NULL;
+    if (!added)
+        return MHD_NO;
+    *added = (struct api_parameter){name, value ? value : ""};
+    call->n_parameters++;
+    return MHD_YES;
+}
+
+struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
+                              const struct route *route) {
+    struct web_call *call = calloc(1, sizeof *call);
+    if (!call)
+        return NULL;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    call->server = server;
+    call->connection = connection;
+    call->route = route;
+    call->fd = info ? info->connect_fd : -1;
+    look_at_peer(call);
+    call->path = strdup(path);
+    call->rest = strdup(path + strlen(route->path));
+    buffer_init(&call->body, WEB_BODY_MAX);
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, call);
+    if (call->path && call->rest)
+        return call;
+    web_call_free(call);
+    return NULL;
+}
+
+void web_call_free(struct web_call *call) {
+    if (!call)
+        return;
+    if (call->stream) {
+        departures_remove(call->server->departures, call->stream);
+        stream_detach(call->stream);
+    }
+    if (call->upgrade.gone)
+        call->upgrade.gone(call->upgrade.ctx);
+    shares_leave(&call->server->shares, &call->share);
+    for (size_t i = 0; i < 2 * call->n_upgrade_headers; i++)
+        free(call->upgrade_headers[i]);
+    grant_free(call->grant);
+    auth_user_clear(&call->user);
+    buffer_free(&call->body);
+    free(call->parameters);
+    free(call->note);
+    free(call->path);
+    free(call->rest);
+    free(call);
+}
+
+const struct http_source *web_source(const struct web_call *call) {
+    return &call->server->source;
+}
+
+struct http_server *web_server(const struct web_call *call) {
+    return call->server;
+}
+
+const char *web_path(const struct web_call *call) {
+    return call->path;
+}
+
+const char *web_user(const struct web_call *call) {
+    return call->user.name ? call->user.name : "";
+}
+
+const char *web_segment(const struct web_call *call, size_t index) {
+    return call->segments[index];
+}
+
+const char *web_parameter(const struct web_call *call, const char *name) {
+    for (size_t i = 0; i < call->n_parameters; i++)
+        if (strcmp(call->parameters[i].name, name) == 0)
+            return call->parameters[i].value;
+    return NULL;
+}
+
+const struct api_parameter *web_parameters(const struct web_call *call, size_t *count) {
+    *count = call->n_parameters;
+    return call->parameters;
+}
+
+bool web_flag(const struct web_call *call, const char *name) {
+    const char *value = web_parameter(call, name);
+    return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
+}
+
+const char *web_header(const struct web_call *call, const char *name) {
+    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+static void answered(struct web_call *call) {
+    call->state = WEB_ANSWERED;
+    MHD_resume_connection(call->connection);
+}
+
+void web_begin_again(struct web_call *call) {
+    call->state = WEB_NEW;
+    MHD_resume_connection(call->connection);
+}
+
+void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body) {
+    call->code = code;
+    call->content_type = content_type;
+    buffer_free(&call->body);
+    call->body = *body;
+    *body = (struct buffer){.max = call->body.max};
+    answered(call);
+}
+
+void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT text = text_vformat(format, args);
+    va_end(args);
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    api_failure(&body, code, NULL, text ? text : "out of memory");
+    web_answer(call, code, WEB_JSON, &body);
+}
+
+void web_fail_error(struct web_call *call, struct error *error) {
+    static const unsigned codes[] = {
+        [ERROR_INTERNAL] = MHD_HTTP_INTERNAL_SERVER_ERROR,
+        [ERROR_NO_MEMORY] = MHD_HTTP_INTERNAL_SERVER_ERROR,
+        [ERROR_INVALID] = MHD_HTTP_BAD_REQUEST,
+        [ERROR_NOT_FOUND] = MHD_HTTP_NOT_FOUND,
+        [ERROR_REFUSED] = MHD_HTTP_FORBIDDEN,
+        [ERROR_IO] = MHD_HTTP_BAD_GATEWAY,
+        [ERROR_LIMIT] = MHD_HTTP_GATEWAY_TIMEOUT,
+        [ERROR_UNSUPPORTED] = MHD_HTTP_BAD_REQUEST,
+        [ERROR_TOO_LARGE] = MHD_HTTP_BAD_GATEWAY,
+        [ERROR_STOPPED] = MHD_HTTP_SERVICE_UNAVAILABLE,
+    };
+    web_fail(call, codes[error->code], "%s", error_text(error));
+    error_free(error);
+}
+
+// A header's value is one line of visible ASCII.
+static char *header_text(const char *text) {
+    char *copy = text ? strndup(text, 512) : NULL;
+    for (char *at = copy; at && *at; at++)
+        if (*at < ' ' || *at >= 0x7f)
+            *at = '?';
+    return copy;
+}
+
+void web_stream(struct web_call *call, const char *content_type, const char *note, struct stream *stream) {
+    call->code = MHD_HTTP_OK;
+    call->content_type = content_type;
+    call->note = header_text(note);
+    call->stream = stream;
+    answered(call);
+}
+
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
+                 const struct web_upgrade *upgrade) {
+    call->code = MHD_HTTP_SWITCHING_PROTOCOLS;
+    call->upgrade = *upgrade;
+    call->n_upgrade_headers = size_least(n_headers, WEB_UPGRADE_HEADERS);
+    for (size_t i = 0; i < call->n_upgrade_headers; i++) {
+        call->upgrade_headers[2 * i] = strdup(headers[i].name);
+        call->upgrade_headers[2 * i + 1] = header_text(headers[i].value);
+    }
+    answered(call);
+}
+
+// Whatever is answered is for the caller alone, and no page of another origin gets anything from it.
+static bool add_headers(struct MHD_Response *response, unsigned code, const char *content_type, const char *policy) {
+    const char *const always[][2] = {
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Content-Security-Policy", policy ? policy : "default-src 'none'; frame-ancestors 'none'"},
+    };
+    bool ok = !content_type || MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type) == MHD_YES;
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        ok = ok && MHD_add_response_header(response, always[i][0], always[i][1]) == MHD_YES;
+    // RFC 9110 sections 15.5.6, 11.6.1 and 10.2.3, RFC 6585 section 4: what each of these codes comes with.
+    if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+        ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES;
+    if (code == MHD_HTTP_UNAUTHORIZED)
+        ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer") == MHD_YES;
+    if (code == MHD_HTTP_SERVICE_UNAVAILABLE || code == MHD_HTTP_TOO_MANY_REQUESTS)
+        ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "2") == MHD_YES;
+    return ok;
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned code, struct MHD_Response *response, bool ok) {
+    enum MHD_Result result = ok ? MHD_queue_response(connection, code, response) : MHD_NO;
+    MHD_destroy_response(response);
+    return result;
+}
+
+// Out of memory closes the connection.
+enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
+                               const char *policy, struct buffer *body) {
+    size_t len = 0;
+    char *text = buffer_take(body, &len);
+    if (!text)
+        return MHD_NO;
+    struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+    if (response)
+        return queue(connection, code, response, add_headers(response, code, content_type, policy));
+    free(text);
+    return MHD_NO;
+}
+
+static void suspend_reader(void *connection) {
+    MHD_suspend_connection(connection);
+}
+
+static void resume_reader(void *connection) {
+    MHD_resume_connection(connection);
+}
+
+static ssize_t read_stream(void *ctx, uint64_t position, char *out, size_t max) {
+    (void)position;
+    return stream_read(ctx, out, max); // MHD_CONTENT_READER_END_OF_STREAM is -1, _END_WITH_ERROR is -2
+}
+
+static enum MHD_Result queue_stream(struct web_call *call) {
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, call->stream, NULL);
+    if (!response)
+        return MHD_NO;
+    stream_set_reader(call->stream, &(struct stream_reader){suspend_reader, resume_reader, call->connection});
+    // A reader may be as slow as it likes: a person may look at a page of it for an hour.
+    (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+    bool ok = departures_add(call->server->departures, call->fd, call->stream) &&
+              add_headers(response, call->code, call->content_type, NULL) &&
+              MHD_add_response_header(response, "X-Accel-Buffering", "no") == MHD_YES;
+    if (call->note)
+        ok = ok && MHD_add_response_header(response, "Wharf-Note", call->note) == MHD_YES;
+    return queue(call->connection, call->code, response, ok);
+}
+
+static void on_upgrade(void *ctx, struct MHD_Connection *connection, void *request, const char *early, size_t early_len,
+                       MHD_socket fd, struct MHD_UpgradeResponseHandle *handle) {
+    (void)connection, (void)request;
+    struct web_call *call = ctx;
+    call->upgrade.gone = NULL;
+    call->upgrade.taken(call->upgrade.ctx, &(struct web_socket){fd, early, early_len, handle});
+}
+
+static enum MHD_Result queue_upgrade(struct web_call *call) {
+    struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, call);
+    if (!response)
+        return MHD_NO;
+    bool ok = true;
+    for (size_t i = 0; i < call->n_upgrade_headers && ok; i++) {
+        char **header = &call->upgrade_headers[2 * i];
+        ok = header[0] && header[1] && MHD_add_response_header(response, header[0], header[1]) == MHD_YES;
+    }
+    return queue(call->connection, call->code, response, ok);
+}
+
+enum MHD_Result web_queue(struct web_call *call) {
+    if (call->code == MHD_HTTP_SWITCHING_PROTOCOLS)
+        return queue_upgrade(call);
+    return call->stream ? queue_stream(call)
+                        : web_queue_text(call->connection, call->code, call->content_type, NULL, &call->body);
+}
+
+void web_socket_close(const struct web_socket *socket) {
+    (void)MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `wharf guard` answers to probes and to Prometheus. Pure: everything printed comes from the arguments.
+#ifndef WHARF_SERVE_GUARD_PAGES_H
+#define WHARF_SERVE_GUARD_PAGES_H
+
+#include "core/host/guard_run.h"
+#include "core/serve/metrics/metrics.h"
+
+#define GUARD_STALL_NS (60 * CLOCK_SECOND) // its thread looks every 15 s at least
+
+// Each appends its page. False: not alive, or not ready.
+bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct buffer *out);
+bool guard_page_ready(const struct guard_status *status, int64_t now_ns, struct buffer *out);
+void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out);
+
+#endif

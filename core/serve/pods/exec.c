@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET /api/v1/exec/KIND/NAMESPACE/NAME: a WebSocket that is passed on to the worker's API server, byte by byte. One
+// thread for each session.
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/tunnel.h"
+#include "core/kube/websocket.h"
+#include "core/serve/http/server.h"
+#include "core/serve/pods/relay.h"
+#include "core/serve/pods/targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PATH_MAX_BYTES ((size_t)16 * 1024)
+#define COMMAND_MAX ((size_t)4000) // with the mark of a cut less than the log shows of a value
+
+struct exec_session {
+    struct web_call *call; // until it is answered
+    const atomic_bool *stop;
+    struct target target;
+    struct tunnel *tunnel;
+    struct grant *grant;
+    // How the client's socket comes from the server's thread.
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;
+    bool is_here, is_gone;
+    struct web_socket socket;
+    char *early;
+};
+
+// Those of the client's subprotocols that are known (k8s.io/apimachinery remotecommand), as a list; free().
+static char *subprotocols(const struct web_call *call) {
+    static const char *const known[] = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
+    const char *given = web_header(call, "Sec-WebSocket-Protocol");
+    AUTO_BUFFER(out, 256);
+    buffer_text(&out, "");
+    for (size_t i = 0; given && i < sizeof known / sizeof known[0]; i++)
+        if (strstr(given, known[i]))
+            buffer_printf(&out, "%s%s", out.len > 0 ? ", " : "", known[i]);
+    return buffer_take(&out, NULL);
+}
+
+static struct error *check_upgrade(const struct web_call *call) {
+    const char *upgrade = web_header(call, "Upgrade"), *key = web_header(call, "Sec-WebSocket-Key");
+    const char *version = web_header(call, "Sec-WebSocket-Version");
+    AUTO_TEXT protocols = subprotocols(call);
+    if (!upgrade || strcasecmp(upgrade, "websocket") != 0 || !key || !websocket_key_is_valid(key) || !version ||
+        strcmp(version, "13") != 0)
+        return error_new(ERROR_INVALID, "exec is a WebSocket: expected the headers of its handshake, version 13");
+    if (!protocols || *protocols == '\0')
+        return error_new(ERROR_INVALID, "found no subprotocol, expected v5.channel.k8s.io or v4.channel.k8s.io in "
+                                        "Sec-WebSocket-Protocol");
+    if (!web_parameter(call, "command"))
+        return error_new(ERROR_INVALID, "found no command, expected command=... for each of its words");
+    return NULL;
+}
+
+static struct error *make_path(const struct web_call *call, const struct target *target, const struct pod *pod,
+                               const struct pod_container *container, struct buffer *out) {
+    bool tty = web_flag(call, "tty");
+    size_t count = 0;
+    const struct api_parameter *parameters = web_parameters(call, &count);
+    buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->namespace_, pod->name);
+    text_percent_encode(out, container->name);
+    buffer_printf(out, "&stdin=%s&stdout=true&stderr=%s&tty=%s", web_flag(call, "stdin") ? "true" : "false",
+                  tty ? "false" : "true", tty ? "true" : "false");
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, "command") == 0) {
+            buffer_text(out, "&command=");
+            text_percent_encode(out, parameters[i].value);
+        }
+    return out->failed ? error_new(ERROR_INVALID, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
+}
+
+// What the worker said instead of 101.
+static struct error *refusal(const struct exec_session *session, const struct tunnel_answer *answer) {
+    AUTO_JSON status = NULL;
+    error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
+    const char *message = json_string(json_get(status, "message"));
+    if (answer->status == 403)
+        return error_new(ERROR_REFUSED,
+                         "%s: the host may not run commands there: repeat wharf join for it with --exec "
+                         "(or apply wharf rbac --for worker --exec): %s",
+                         session->target.mirror.cluster, message ? message : "forbidden");
+    return error_new(answer->status == 404 ? ERROR_NOT_FOUND : ERROR_IO, "%s: %s", session->target.mirror.cluster,
+                     message ? message : "its API server did not accept the session");
+}
+
+// The words as a shell would read them; what is too long is cut, which its end says.
+static void describe_command(const struct web_call *call, struct buffer *out) {
+    size_t count = 0;
+    const struct api_parameter *parameters = web_parameters(call, &count);
+    AUTO_BUFFER(words, PATH_MAX_BYTES * 4);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, "command") == 0) {
+            buffer_text(&words, words.len > 0 ? " " : "");
+            text_shell_word(&words, parameters[i].value);
+        }
+    size_t len = words.len;
+    if (len > COMMAND_MAX)
+        for (len = COMMAND_MAX; len > 0 && ((unsigned char)words.data[len] & 0xC0) == 0x80;)
+            len--;
+    buffer_append(out, words.data ? words.data : "", len);
+    if (len < words.len || words.failed)
+        buffer_printf(out, " ... (cut, %zu bytes)", words.len);
+}
+
+static void tell(const struct exec_session *session, const struct pod *pod, const struct pod_container *container) {
+    AUTO_BUFFER(command, COMMAND_MAX + 64);
+    describe_command(session->call, &command);
+    log_fields(LOG_INFO, "exec session", {"user", web_user(session->call)}, {"cluster", session->target.mirror.cluster},
+               {"namespace", session->target.namespace_}, {"pod", pod->name}, {"container", container->name},
+               {"command", command.data ? command.data : ""});
+}
+
+// Opens the worker's side.
+static struct error *connect_worker(struct exec_session *session, struct tunnel_answer *answer) {
+    const struct web_call *call = session->call;
+    bool moved = false;
+    const struct pod *pod = NULL;
+    const struct pod_container *container = NULL;
+    const char *named = web_parameter(call, "pod"), *inside = web_parameter(call, "container");
+    struct error *error = target_locate(&session->target, &moved);
+    if (!error)
+        error = target_read(&session->target);
+    if (!error)
+        error = target_pod(&session->target, named && *named ? named : NULL, &pod);
+    if (!error)
+        error = target_container(pod, inside && *inside ? inside : NULL, &container);
+    if (error)
+        return error;
+    AUTO_BUFFER(path, PATH_MAX_BYTES);
+    error = make_path(call, &session->target, pod, container, &path);
+    AUTO_TEXT protocols = subprotocols(call);
+    AUTO_TEXT headers = protocols
+                            ? text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                          "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n",
+                                          web_header(call, "Sec-WebSocket-Key"), protocols)
+                            : NULL;
+    if (!error && !headers)
+        error = error_no_memory();
+    if (error)
+        return error;
+    tell(session, pod, container);
+    error = tunnel_open(session->target.direct.transport, path.data, headers, session->stop, &session->tunnel, answer);
+    if (!error && !session->tunnel)
+        error = refusal(session, answer);
+    return error;
+}
+
+static void on_taken(void *ctx, const struct web_socket *socket) {
+    struct exec_session *session = ctx;
+    pthread_mutex_lock(&session->lock);
+    session->socket = *socket;
+    session->early = malloc(socket->early_len + 1);
+    if (session->early)
+        memcpy(session->early, socket->early, socket->early_len);
+    session->is_here = true;
+    pthread_cond_signal(&session->arrived);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static void on_gone(void *ctx) {
+    struct exec_session *session = ctx;
+    pthread_mutex_lock(&session->lock);
+    session->is_gone = true;
+    pthread_cond_signal(&session->arrived);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static struct error *accept_client(struct exec_session *session, const struct tunnel_answer *answer) {
+    char accept[WEBSOCKET_ACCEPT];
+    AUTO_TEXT theirs = tunnel_header(answer, "Sec-WebSocket-Accept");
+    AUTO_TEXT protocol = tunnel_header(answer, "Sec-WebSocket-Protocol");
+    if (!websocket_accept(web_header(session->call, "Sec-WebSocket-Key"), accept))
+        return error_no_memory();
+    if (!theirs || strcmp(theirs, accept) != 0 || !protocol)
+        return error_new(ERROR_IO, "%s: its API server accepted the session with something that is not a WebSocket",
+                         session->target.mirror.cluster);
+    const struct api_parameter headers[] = {
+        {"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}, {"Sec-WebSocket-Protocol", protocol}};
+    const struct web_upgrade upgrade = {on_taken, on_gone, session};
+    web_upgrade(TAKE(session->call), headers, sizeof headers / sizeof headers[0], &upgrade);
+    return NULL;
+}
+
+static void relay(struct exec_session *session) {
+    pthread_mutex_lock(&session->lock);
+    while (!session->is_here && !session->is_gone)
+        pthread_cond_wait(&session->arrived, &session->lock);
+    pthread_mutex_unlock(&session->lock);
+    if (!session->is_here)
+        return;
+    if (session->early)
+        relay_run(&(struct relay){.client = session->socket.fd,
+                                  .tunnel = session->tunnel,
+                                  .early = session->early,
+                                  .early_len = session->socket.early_len,
+                                  .stop = session->stop,
+                                  .grant = session->grant});
+    web_socket_close(&session->socket);
+}
+
+static void session_free(struct exec_session *session) {
+    tunnel_close(session->tunnel);
+    grant_free(session->grant);
+    target_close(&session->target);
+    free(session->early);
+    pthread_cond_destroy(&session->arrived);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+}
+
+static void run_session(void *arg) {
+    struct exec_session *session = arg;
+    struct tunnel_answer answer = {.status = 0};
+    struct error *error = connect_worker(session, &answer);
+    if (!error)
+        error = accept_client(session, &answer);
+    tunnel_answer_clear(&answer);
+    if (error)
+        web_fail_error(session->call, error);
+    else
+        relay(session);
+    session_free(session);
+}
+
+void serve_exec(struct web_call *call) {
+    struct error *error = check_upgrade(call);
+    struct exec_session *session = error ? NULL : calloc(1, sizeof *session);
+    if (!error && !session)
+        error = error_no_memory();
+    if (error) {
+        web_fail_error(call, error);
+        return;
+    }
+    session->call = call;
+    session->stop = &call->server->stopping;
+    session->grant = TAKE(call->grant);
+    pthread_mutex_init(&session->lock, NULL);
+    pthread_cond_init(&session->arrived, NULL);
+    error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),
+                        session->stop, &session->target);
+    if (!error && tasks_submit(call->server->sessions, run_session, session))
+        return;
+    session_free(session);
+    web_fail_error(call, error ? error : error_new(ERROR_STOPPED, "no thread can be started for the session"));
+}

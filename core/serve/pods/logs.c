@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET /api/v1/logs/KIND/NAMESPACE/NAME
+#include "core/serve/pods/logs.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/curl_transport.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REFRESH_LEAST_NS (2 * CLOCK_SECOND)
+#define REFRESH_MOST_NS (30 * CLOCK_SECOND)
+#define REFRESH_SHARE 20 // listing the pods takes at most this part of the time
+#define POLL_NS (200 * CLOCK_MS)
+#define GRANT_NS CLOCK_SECOND // until a lost grant is noticed
+
+static bool is_over(const struct log_session *session) {
+    return atomic_load(&session->server->stopping) || (session->stream && !stream_is_read(session->stream)) ||
+           grant_is_lost(session->grant);
+}
+
+static void describe(const struct log_session *session, struct buffer *note) {
+    const struct target *target = &session->target;
+    if (target->pods.count == 0) {
+        buffer_text(note, "waiting for a pod");
+        return;
+    }
+    if (session->several) {
+        buffer_printf(note, "%zu pods in ", target->pods.count);
+        target_describe(target, note);
+    } else if (session->n_sources > 0) {
+        const struct log_source *source = session->sources[0];
+        buffer_printf(note, "pod %s, container %s, in ", source->pod, source->container);
+        target_describe(target, note);
+        if (target->pods.count > 1)
+            buffer_printf(note, "; it has %zu pods, --all-pods shows all", target->pods.count);
+    }
+    if (session->full || target->pods.truncated)
+        buffer_printf(note, "; there are more than are shown");
+}
+
+void logs_answer(struct log_session *session) {
+    if (!session->call)
+        return;
+    AUTO_BUFFER(note, 1024);
+    describe(session, &note);
+    web_stream(TAKE(session->call), WEB_TEXT, note.data, session->stream);
+}
+
+// Polls until the first log is open, or none can be.
+static struct error *wait_for_first(struct log_session *session) {
+    struct transport *transport = session->target.direct.transport;
+    while (logs_count(session, LOG_OPENING) > 0 && logs_count(session, LOG_OPEN) == 0 &&
+           logs_count(session, LOG_ENDED) == 0 && !is_over(session)) {
+        curl_transport_poll(transport, POLL_NS);
+        logs_expire(session, clock_now().mono_ns);
+    }
+    if (is_over(session))
+        return error_new(ERROR_STOPPED, "the host is stopping");
+    if (session->options.follow || session->n_sources == 0 || logs_count(session, LOG_FAILED) < session->n_sources)
+        return NULL;
+    enum error_code code = session->sources[0]->late ? ERROR_LIMIT : ERROR_INVALID;
+    return error_new(code, "%s", session->sources[0]->problem ? session->sources[0]->problem : "no log");
+}
+
+// What could not be read is told in a line of its own, where others were read.
+static void tell_failures(struct log_session *session) {
+    for (size_t i = 0; i < session->n_sources; i++) {
+        const struct log_source *source = session->sources[i];
+        if (source->state != LOG_FAILED || !source->problem || !source->prefix)
+            continue;
+        AUTO_BUFFER(line, 4096);
+        buffer_text(&line, source->prefix);
+        buffer_text(&line, "no log: ");
+        text_show(&line, source->problem);
+        buffer_char(&line, '\n');
+        if (!line.failed)
+            (void)stream_write(session->stream, line.data, line.len);
+    }
+}
+
+static struct error *begin(struct log_session *session) {
+    bool moved = false;
+    struct error *error = target_locate(&session->target, &moved);
+    bool awaited = session->options.follow && (!error || session->target.awaited);
+    if (!error)
+        error = target_read(&session->target);
+    if (!error)
+        error = logs_open_sources(session, true);
+    if (error && error->code == ERROR_NOT_FOUND && awaited && !session->options.pod) {
+        error_free(error); // there will be one
+        error = NULL;
+    }
+    if (!error && session->n_sources == 0 && session->options.all_pods && !session->options.follow)
+        error = error_new(ERROR_NOT_FOUND, "there are no pods with a log");
+    return error ? error : wait_for_first(session);
+}
+
+// The pods as they are now: new ones are joined. False: nothing more will come.
+static bool refresh(struct log_session *session) {
+    bool moved = false;
+    struct error *error = target_locate(&session->target, &moved);
+    if (error && error->code == ERROR_NOT_FOUND) {
+        error_free(error);
+        return session->target.awaited || logs_count(session, LOG_OPEN) > 0;
+    }
+    if (moved)
+        logs_close_sources(session);
+    if (!error)
+        error = target_read(&session->target);
+    if (!error)
+        error = logs_open_sources(session, false);
+    error_free(error); // tried again
+    return !session->target.mirror.finished || logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0;
+}
+
+static void wake(void *transport) {
+    curl_transport_wakeup(transport);
+}
+
+// Passes on what comes, until then.
+static void read_until(struct log_session *session, int64_t due_ns) {
+    struct transport *transport = session->target.direct.transport;
+    int64_t wait_ns = due_ns - clock_now().mono_ns;
+    if (!transport) { // there is nothing to read from
+        (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
+        return;
+    }
+    stream_on_gone(session->stream, wake, transport);
+    curl_transport_poll(transport, clock_earlier(wait_ns, GRANT_NS));
+    logs_expire(session, clock_now().mono_ns);
+    stream_on_gone(session->stream, NULL, NULL); // it may be replaced
+}
+
+static void follow(struct log_session *session) {
+    int64_t wait_ns = REFRESH_LEAST_NS, due_ns = clock_now().mono_ns + wait_ns;
+    while (!is_over(session)) {
+        int64_t now_ns = clock_now().mono_ns;
+        if (now_ns < due_ns) {
+            read_until(session, due_ns);
+            continue;
+        }
+        if (!refresh(session))
+            return;
+        int64_t took_ns = (clock_now().mono_ns - now_ns) * REFRESH_SHARE;
+        wait_ns = clock_earlier(clock_later(took_ns, REFRESH_LEAST_NS), REFRESH_MOST_NS);
+        due_ns = clock_now().mono_ns + wait_ns;
+    }
+}
+
+static void read_once(struct log_session *session) {
+    while (!is_over(session) && logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0) {
+        curl_transport_poll(session->target.direct.transport, POLL_NS);
+        logs_expire(session, clock_now().mono_ns);
+    }
+    tell_failures(session);
+}
+
+static void tell_lost_grant(const struct log_session *session) {
+    AUTO_BUFFER(line, 4096);
+    buffer_text(&line, "wharf: the log ends here: ");
+    text_show(&line, grant_reason(session->grant));
+    buffer_char(&line, '\n');
+    if (!line.failed)
+        (void)stream_write(session->stream, line.data, line.len);
+}
+
+static void session_free(struct log_session *session) {
+    grant_free(session->grant);
+    if (session->stream) {
+        stream_on_gone(session->stream, NULL, NULL);
+        stream_end(session->stream);
+    }
+    logs_close_sources(session);
+    target_close(&session->target);
+    free(session->options.pod);
+    free(session->options.container);
+    free(session);
+}
+
+static void run_session(void *arg) {
+    struct log_session *session = arg;
+    struct error *error = begin(session);
+    if (error && session->call) {
+        stream_detach(session->stream); // nobody has the reader's reference yet
+        web_fail_error(TAKE(session->call), error);
+    } else if (error) {
+        error_free(error);
+    } else {
+        logs_answer(session);
+        (session->options.follow ? follow : read_once)(session);
+        if (grant_is_lost(session->grant))
+            tell_lost_grant(session);
+    }
+    session_free(session);
+}
+
+// "10", not negative; -1: not given.
+static struct error *read_number(const struct web_call *call, const char *name, int64_t *out) {
+    const char *text = web_parameter(call, name);
+    *out = -1;
+    if (!text || *text == '\0' || (text_to_int64(text, out) && *out >= 0))
+        return NULL;
+    return error_new(ERROR_INVALID, "%s: found \"%.80s\", expected a whole number", name, text);
+}
+
+static struct error *copy_parameter(const struct web_call *call, const char *name, char **out) {
+    const char *text = web_parameter(call, name);
+    *out = text && *text ? strdup(text) : NULL;
+    return text && *text && !*out ? error_no_memory() : NULL;
+}
+
+static struct error *read_options(const struct web_call *call, struct log_options *out) {
+    *out = (struct log_options){.follow = web_flag(call, "follow"),
+                                .all_pods = web_flag(call, "allPods"),
+                                .timestamps = web_flag(call, "timestamps")};
+    struct error *error = read_number(call, "tailLines", &out->tail);
+    if (!error)
+        error = read_number(call, "sinceSeconds", &out->since_seconds);
+    if (!error)
+        error = copy_parameter(call, "pod", &out->pod);
+    if (!error)
+        error = copy_parameter(call, "container", &out->container);
+    if (!error && out->pod && out->all_pods)
+        error = error_new(ERROR_INVALID, "pod and allPods cannot be used together");
+    return error;
+}
+
+static struct error *session_new(struct web_call *call, struct log_session **out) {
+    struct log_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return error_no_memory();
+    *out = session;
+    session->server = call->server;
+    session->call = call;
+    struct error *error = read_options(call, &session->options);
+    if (!error)
+        error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),
+                            &call->server->stopping, &session->target);
+    session->several = session->options.all_pods;
+    session->grant = TAKE(call->grant);
+    return error;
+}
+
+void serve_logs(struct web_call *call) {
+    struct log_session *session = NULL;
+    struct error *error = session_new(call, &session);
+    if (!error)
+        session->stream = stream_new();
+    if (!error && !session->stream)
+        error = error_no_memory();
+    if (!error && tasks_submit(call->server->sessions, run_session, session))
+        return;
+    if (session && session->stream)
+        stream_detach(session->stream);
+    if (session)
+        session_free(session);
+    web_fail_error(call, error ? error : error_new(ERROR_STOPPED, "no thread can be started for the log"));
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/pods/targets.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A worker that gives page after page, or is slow with each, holds a thread of the server.
+static struct error *get(void *ctx, const char *path, bool metadata, struct json **out) {
+    struct target *target = ctx;
+    if (clock_now().mono_ns >= target->until_ns)
+        return error_new(ERROR_LIMIT, "it has taken longer than %d s",
+                         (int)(target->source->patience_ns / CLOCK_SECOND));
+    return direct_get(&target->direct, path, metadata, out);
+}
+
+void target_describe(const struct target *target, struct buffer *out) {
+    buffer_printf(out, "%s (attempt %u)", target->mirror.cluster, target->mirror.attempt);
+}
+
+// ERROR_NOT_FOUND is left to mirrors that are gone.
+static struct error *find_endpoint(const struct target *target, struct endpoint **out) {
+    struct error *error = target->source->endpoint(target->source->ctx, target->mirror.cluster, out);
+    if (error && error->code == ERROR_NOT_FOUND)
+        error->code = ERROR_IO;
+    return error;
+}
+
+static struct error *connect_to(struct target *target) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = find_endpoint(target, &endpoint);
+    if (error)
+        return error;
+    direct_close(&target->direct);
+    return direct_open(endpoint, target->mirror.cluster, target->stop, &target->direct);
+}
+
+// Renewed credentials are used from now on.
+static struct error *look_at_endpoint(struct target *target) {
+    struct endpoint *endpoint = NULL;
+    if (!target->direct.client || target->moved)
+        return NULL;
+    struct error *error = find_endpoint(target, &endpoint);
+    if (!error)
+        target->moved = !direct_renew(&target->direct, endpoint);
+    return error;
+}
+
+struct error *target_locate(struct target *target, bool *moved) {
+    struct api_mirror mirror;
+    struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
+    target->awaited = mirror.awaited;
+    if (!error) {
+        target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
+                        strcmp(mirror.uid, target->mirror.uid) != 0;
+        target->mirror = mirror;
+        error = look_at_endpoint(target);
+    }
+    *moved = target->moved;
+    return error;
+}
+
+struct error *target_read(struct target *target) {
+    struct error *error = target->moved || !target->direct.client ? connect_to(target) : NULL;
+    if (error)
+        return error;
+    target->moved = false;
+    struct pods pods;
+    const struct pods_source source = {get, target};
+    target->until_ns = clock_now().mono_ns + target->source->patience_ns;
+    error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
+    if (error && error->code == ERROR_REFUSED)
+        error->code = ERROR_IO; // the host may not, which says nothing about the caller
+    if (error)
+        return error_wrap(error, "cannot list the pods in %s", target->mirror.cluster);
+    pods_clear(&target->pods);
+    target->pods = pods;
+    return NULL;
+}
+
+struct error *target_open(const struct http_source *source, const char *kind, const char *namespace_, const char *name,
+                          const atomic_bool *stop, struct target *out) {
+    *out = (struct target){.source = source, .stop = stop};
+    struct error *error = api_find_kind(source->api, kind, &out->kind);
+    if (error)
+        return error;
+    out->namespace_ = strdup(namespace_);
+    out->name = strdup(name);
+    if (out->namespace_ && out->name)
+        return NULL;
+    target_close(out);
+    return error_no_memory();
+}
+
+void target_close(struct target *target) {
+    pods_clear(&target->pods);
+    direct_close(&target->direct);
+    free(target->namespace_);
+    free(target->name);
+    target->namespace_ = target->name = NULL;
+}
+
+static int rank(const struct pod *pod) {
+    if (strcmp(pod->phase, "Running") == 0)
+        return 0;
+    return strcmp(pod->phase, "Pending") == 0 ? 2 : 1;
+}
+
+static struct error *no_pod(const struct target *target, const char *name) {
+    AUTO_BUFFER(where, 256);
+    target_describe(target, &where);
+    if (name)
+        return error_new(ERROR_NOT_FOUND, "%s %s/%s has no pod \"%.253s\" in %s", target->kind->abi.kind,
+                         target->namespace_, target->name, name, where.data);
+    return error_new(ERROR_NOT_FOUND, "%s %s/%s has no pods in %s%s%s", target->kind->abi.kind, target->namespace_,
+                     target->name, where.data, target->pods.blind ? "; they may be of " : "",
+                     target->pods.blind ? error_text(target->pods.blind) : "");
+}
+
+struct error *target_pod(const struct target *target, const char *name, const struct pod **out) {
+    *out = NULL;
+    for (size_t i = 0; i < target->pods.count; i++) {
+        const struct pod *pod = &target->pods.list[i];
+        if (name ? strcmp(pod->name, name) == 0 : !*out || rank(pod) < rank(*out))
+            *out = pod;
+    }
+    return *out ? NULL : no_pod(target, name);
+}
+
+struct error *target_container(const struct pod *pod, const char *name, const struct pod_container **out) {
+    *out = pod_container_find(pod, name ? name : pod->default_container);
+    if (*out)
+        return NULL;
+    AUTO_BUFFER(known, 1024);
+    for (size_t i = 0; i < pod->n_containers; i++)
+        buffer_printf(&known, "%s%s", i > 0 ? ", " : "", pod->containers[i].name);
+    return error_new(ERROR_INVALID, "pod %s has no container \"%.253s\", only %s", pod->name, name ? name : "",
+                     known.data ? known.data : "none");
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mirror of a workload as /pods, /logs and /exec want it: its worker, over a connection of one's own, and its pods.
+#ifndef WHARF_SERVE_TARGETS_H
+#define WHARF_SERVE_TARGETS_H
+
+#include "core/host/direct.h"
+#include "core/host/pods.h"
+#include "core/serve/http/http.h"
+
+struct target {
+    const struct http_source *source;
+    const struct kind *kind;
+    char *namespace_, *name;
+    struct api_mirror mirror; // as last found
+    struct direct direct;     // to its worker
+    struct pods pods;         // as last read
+    int64_t until_ns;         // for reading them
+    bool moved;               // the connection is to be replaced
+    bool awaited;             // there is no mirror now, but there will be
+    const atomic_bool *stop;
+};
+
+// `kind` is as a person writes it.
+struct error *target_open(const struct http_source *source, const char *kind, const char *namespace_, const char *name,
+                          const atomic_bool *stop, struct target *out);
+void target_close(struct target *target);
+
+// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has
+// another address: target_read will replace the connection, so whatever is open over it must be closed before.
+struct error *target_locate(struct target *target, bool *moved);
+// Reads the pods of the mirror that was found.
+struct error *target_read(struct target *target);
+
+// "w1 (attempt 2)".
+void target_describe(const struct target *target, struct buffer *out);
+
+// The pod of this name, or, if it is NULL, the one that people mean: the newest one that runs, or has run, or waits.
+// ERROR_NOT_FOUND: none.
+struct error *target_pod(const struct target *target, const char *name, const struct pod **out);
+// The container of this name, or the pod's default one. ERROR_INVALID: it has none of that name.
+struct error *target_container(const struct pod *pod, const char *name, const struct pod_container **out);
+
+#endif
