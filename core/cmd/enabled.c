@@ -3,7 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
-#include "core/host/rights.h"
+#include "core/host/check/rights.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
-#include "core/host/rights.h"
+#include "core/host/check/rights.h"
 #include "core/host/token_life.h"
 #include "core/kube/ask.h"
 #include "core/kube/server_url.h"

@@ -4,7 +4,7 @@
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/host/load_adapters.h"
+#include "core/host/startup/load_adapters.h"
 
 #include <dirent.h>
 #include <errno.h>

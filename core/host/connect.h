@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_CONNECT_H
 #define WHARF_HOST_CONNECT_H
 
-#include "core/host/worker_spec.h"
+#include "core/host/sources/worker_spec.h"
 #include "core/kube/client.h"
 #include "core/kube/kubeconfig.h"
 

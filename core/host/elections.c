@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/host/connect.h"
-#include "core/host/seal_source.h"
+#include "core/host/startup/seal_source.h"
 #include "core/kube/loop.h"
 
 #include <ctype.h>

@@ -6,9 +6,9 @@
 #include "core/adapter/adapters.h"
 #include "core/config/config.h"
 #include "core/engine/engine.h"
+#include "core/host/check/rights.h"
 #include "core/host/election.h"
 #include "core/host/live.h"
-#include "core/host/rights.h"
 
 struct host;
 

@@ -6,16 +6,16 @@
 #define WHARF_HOST_HOST_INTERNAL_H
 
 #include "core/engine/settings.h"
+#include "core/host/check/rights.h"
 #include "core/host/elections.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
 #include "core/host/query.h"
-#include "core/host/rights.h"
-#include "core/host/startup.h"
+#include "core/host/sources/worker_records.h"
+#include "core/host/startup/startup.h"
 #include "core/host/turn.h"
 #include "core/host/wire.h"
-#include "core/host/worker_records.h"
 #include "core/host/workers.h"
 
 #include <pthread.h>

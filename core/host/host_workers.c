@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/host/guest.h"
 #include "core/host/host_internal.h"
-#include "core/host/worker_placement.h"
+#include "core/host/sources/worker_placement.h"
 
 #include <stdlib.h>
 #include <string.h>

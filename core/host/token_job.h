@@ -3,7 +3,7 @@
 #ifndef WHARF_HOST_TOKEN_JOB_H
 #define WHARF_HOST_TOKEN_JOB_H
 
-#include "core/host/worker_objects.h"
+#include "core/host/sources/worker_objects.h"
 
 struct token_job_options { // copied
     const char *kubeconfig, *context;

@@ -5,7 +5,7 @@
 #define WHARF_HOST_TOKEN_RENEWAL_H
 
 #include "core/host/connect.h"
-#include "core/host/worker_objects.h"
+#include "core/host/sources/worker_objects.h"
 
 struct renewals;
 // `wake` is called from another thread when renewals_tick has something to do. `trouble`: a renewal of the Secret

@@ -6,7 +6,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
-#include "core/host/worker_objects.h"
+#include "core/host/sources/worker_objects.h"
 
 #include <stdlib.h>
 #include <string.h>

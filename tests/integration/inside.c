@@ -2,7 +2,7 @@
 #include "tests/integration/inside.h"
 
 #include "core/base/log.h"
-#include "core/host/load_adapters.h"
+#include "core/host/startup/load_adapters.h"
 #include "core/kube/curl_transport.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/host/rights.h"
+#include "core/host/check/rights.h"
 #include "core/kube/ask.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/operate/operate.h"
-#include "core/host/rights.h"
+#include "core/host/check/rights.h"
 
 #include <stdlib.h>
 #include <string.h>

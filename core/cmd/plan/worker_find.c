@@ -3,7 +3,7 @@
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
-#include "core/host/preflight.h"
+#include "core/host/check/preflight.h"
 
 #include <stdlib.h>
 #include <string.h>

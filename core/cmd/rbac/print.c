@@ -2,7 +2,7 @@
 #include "core/cmd/rbac/rbac.h"
 
 #include "core/base/text.h"
-#include "core/host/seal_source.h"
+#include "core/host/startup/seal_source.h"
 
 #include <stdlib.h>
 #include <string.h>

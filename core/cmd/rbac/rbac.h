@@ -5,7 +5,7 @@
 
 #include "core/base/buffer.h"
 #include "core/cmd/enabled.h"
-#include "core/host/rights.h"
+#include "core/host/check/rights.h"
 
 #define RBAC_TEXT_MAX ((size_t)1 << 20)
 #define RBAC_NAMESPACES_MAX 256

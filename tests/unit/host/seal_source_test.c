@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/seal_source.h"
+#include "core/host/startup/seal_source.h"
 
 #include "core/base/text.h"
 

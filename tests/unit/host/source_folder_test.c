@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/source_folder.h"
+#include "core/host/sources/source_folder.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/source_items.h"
+#include "core/host/sources/source_items.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/host/folder_state.h"
+#include "core/host/startup/folder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/worker_objects.h"
-#include "core/host/worker_placement.h"
+#include "core/host/sources/worker_objects.h"
+#include "core/host/sources/worker_placement.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/worker_records.h"
+#include "core/host/sources/worker_records.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"

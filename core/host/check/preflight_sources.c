@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers that the host would find, read once.
+#include "core/host/check/preflight_internal.h"
+#include "core/host/sources/source_folder.h"
+#include "core/host/sources/worker_objects.h"
+
+#include "core/kube/ask.h"
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE "limit=50"
+#define PATH_MAX_LEN ((size_t)64 << 10)
+
+// What is read of the management cluster.
+struct source_listing {
+    enum worker_source source;
+    const char *kind, *plural; // "Secret", "Secrets"
+    const char *where;         // " in namespace wharf-system", or ""
+    const char *path;
+    const char *selector; // "labelSelector=...&", or ""
+};
+
+static struct error *read_spec(const struct visit *visit, const struct source_listing *listing,
+                               const struct json *object, struct worker_spec *spec) {
+    const struct config *config = visit->preflight->config;
+    struct token_life life;
+    bool usable = false;
+    struct error *error =
+        listing->source == SOURCE_SECRET
+            ? worker_secret_read(object, spec)
+            : worker_profile_read(object, config->workers_from.providers, config->workers_from.n_providers, spec);
+    if (error)
+        return error;
+    error = worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable);
+    return error_wrap(error, listing->source == SOURCE_SECRET ? "key kubeconfig" : "status");
+}
+
+// A ClusterProfile for others is no item.
+static void read_object(struct visit *visit, const struct source_listing *listing, const struct json *object) {
+    struct source_items *items = &visit->found[listing->source];
+    AUTO_TEXT origin = worker_object_text(listing->kind, object);
+    AUTO_TEXT key = text_format("%s/%s", object_namespace(object), object_name(object));
+    struct worker_spec spec = {.name = NULL};
+    struct error *error = origin && key ? read_spec(visit, listing, object, &spec) : error_no_memory();
+    bool others = error && error->code == ERROR_NOT_FOUND && listing->source == SOURCE_CLUSTER_PROFILE;
+    struct source_item *item = !error ? source_items_at(items, key, origin) : NULL;
+    if (item)
+        source_item_accept(items, item, &spec);
+    else if (!others)
+        problems_add(&visit->problems, "%s: %s", origin ? origin : listing->kind,
+                     error ? error_text(error) : "out of memory");
+    error_free(error);
+    worker_spec_clear(&spec);
+}
+
+// Why there is no list. A kind that is not installed is looked for by the host, and no problem.
+static void tell_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
+    bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
+    if (absent && listing->source == SOURCE_CLUSTER_PROFILE)
+        return;
+    visit->secrets_refused |= listing->source == SOURCE_SECRET && response->reason == REASON_FORBIDDEN;
+    VISIT_PROBLEM(visit, "cannot list %s%s, so workers from %s are not checked: %s", listing->plural, listing->where,
+                  listing->plural, response->message);
+}
+
+// False: there is no further page.
+static bool read_page(struct visit *visit, const struct source_listing *listing, char **next) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_BUFFER(path, PATH_MAX_LEN);
+    buffer_printf(&path, "%s?%s" PAGE "%s%s", listing->path, listing->selector, *next ? "&continue=" : "",
+                  *next ? *next : "");
+    struct error *error = path.failed ? error_no_memory() : ask_raw(visit->client, path.data, &response);
+    free(*next);
+    *next = NULL;
+    if (error || response.reason != REASON_OK) {
+        if (error)
+            VISIT_PROBLEM(visit, "cannot list %s%s: %s", listing->plural, listing->where, error_text(error));
+        else
+            tell_unread(visit, listing, &response);
+        error_free(error);
+        return false;
+    }
+    for (const struct json *item = json_first(json_get(response.value, "items")); item; item = json_next(item))
+        read_object(visit, listing, item);
+    const char *more = json_string_or(json_path(response.value, "metadata", "continue", NULL), "");
+    *next = *more ? strdup(more) : NULL;
+    return *next;
+}
+
+static void read_all(struct visit *visit, const struct source_listing *listing) {
+    char *next = NULL;
+    while (read_page(visit, listing, &next))
+        ;
+}
+
+static void read_secrets(struct visit *visit) {
+    const char *own = visit_own_namespace(visit);
+    AUTO_TEXT path = text_format("/api/v1/namespaces/%s/secrets", own);
+    AUTO_TEXT where = text_format(" in namespace %s", own);
+    if (path && where)
+        read_all(visit, &(struct source_listing){.source = SOURCE_SECRET,
+                                                 .kind = "Secret",
+                                                 .plural = "Secrets",
+                                                 .where = where,
+                                                 .path = path,
+                                                 .selector = "labelSelector=" WORKER_SECRET_LABEL "%3Dtrue&"});
+}
+
+static void read_profiles(struct visit *visit) {
+    const char *within = visit->preflight->config->workers_from.profile_namespace;
+    AUTO_TEXT path = text_format("/apis/" CLUSTER_PROFILE_GROUP "/v1alpha1/namespaces/%s/clusterprofiles", within);
+    AUTO_TEXT where = text_format(" in namespace %s", within);
+    if (path && where)
+        read_all(visit, &(struct source_listing){.source = SOURCE_CLUSTER_PROFILE,
+                                                 .kind = "ClusterProfile",
+                                                 .plural = "ClusterProfiles",
+                                                 .where = where,
+                                                 .path = path,
+                                                 .selector = ""});
+}
+
+void visit_read_sources(struct visit *visit) {
+    const struct config_workers_from *from = &visit->preflight->config->workers_from;
+    if (from->secrets)
+        read_secrets(visit);
+    if (from->cluster_profiles)
+        read_profiles(visit);
+}
+
+// Merging ---------------------------------------------------------------------------------------------------------
+
+struct merged {
+    struct worker_spec *specs;
+    size_t count;
+    struct source_note *notes;
+    size_t n_notes;
+};
+
+static void apply(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+    struct merged *merged = ctx;
+    (void)removal;
+    worker_specs_free(merged->specs, merged->count);
+    merged->specs = specs;
+    merged->count = count;
+}
+
+static void tell(void *ctx, struct source_note *notes, size_t count) {
+    struct merged *merged = ctx;
+    source_notes_free(merged->notes, merged->n_notes);
+    merged->notes = notes;
+    merged->n_notes = count;
+}
+
+static bool copy_item(struct source_items *to, const struct source_item *from) {
+    struct worker_spec spec = {.name = NULL};
+    struct source_item *item = source_items_at(to, from->key, from->origin_text);
+    if (!item || !worker_spec_copy(&from->spec, &spec))
+        return false;
+    source_item_accept(to, item, &spec);
+    return true;
+}
+
+static bool copy_items(struct source_items *to, const struct source_items *from) {
+    for (size_t i = 0; from && i < from->count; i++)
+        if (!copy_item(to, &from->list[i]))
+            return false;
+    return true;
+}
+
+struct error *preflight_merge(const struct preflight *preflight, struct source_items *found, struct problems *problems,
+                              struct worker_spec **specs, size_t *count) {
+    struct merged merged = {.specs = NULL};
+    struct sources *sources = NULL;
+    const struct sources_options options = {.apply = apply, .tell = tell, .ctx = &merged, .silent = true};
+    struct error *error = sources_new(&options, &sources);
+    if (!error && !copy_items(&found[SOURCE_DIRECTORY], preflight->directory))
+        error = error_no_memory();
+    if (!error)
+        error = sources_set_config(sources, preflight->config);
+    for (size_t s = SOURCE_DIRECTORY; !error && s < WORKER_SOURCES; s++)
+        source_items_publish(&found[s], sources);
+    for (size_t i = 0; !error && i < merged.n_notes; i++)
+        if (merged.notes[i].problem)
+            problems_add(problems, "%s: not used: %s", merged.notes[i].origin_text, merged.notes[i].problem);
+    sources_free(sources);
+    source_notes_free(merged.notes, merged.n_notes);
+    *specs = merged.specs;
+    *count = merged.count;
+    return error;
+}
+
+void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found) {
+    const struct config_workers_from *from = &config->workers_from;
+    AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
+    if (from->directory && where)
+        source_folder_check(from->directory, &config->credential_plugins, where, problems, found);
+}
+
+static struct error *read_management(struct visit *visit) {
+    const struct config *config = visit->preflight->config;
+    if (!config->workers_from.secrets && !config->workers_from.cluster_profiles)
+        return NULL;
+    struct error *error =
+        connection_load(visit->connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
+    if (!error)
+        error = connection_open(visit->connection, NULL);
+    if (!error)
+        error = connection_client(visit->connection, visit->name, &visit->client);
+    if (error)
+        return error_wrap(error, "%s", visit->name);
+    visit->server = visit->connection->endpoint->server;
+    visit_read_sources(visit);
+    return NULL;
+}
+
+struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
+                                size_t *count) {
+    struct connection management = {.endpoint = NULL};
+    struct source_items directory = {.source = SOURCE_DIRECTORY}, found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
+    struct preflight preflight = {.config = config, .directory = &directory};
+    struct visit visit = {.preflight = &preflight,
+                          .name = config->management.name,
+                          .connection = &management,
+                          .server = "",
+                          .management = true,
+                          .found = found};
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        found[s].source = (enum worker_source)s;
+    preflight_read_directory(config, problems, &directory);
+    problems_add_error(&visit.problems, read_management(&visit));
+    problems_move(problems, &visit.problems);
+    struct error *error = preflight_merge(&preflight, found, problems, specs, count);
+    client_free(visit.client);
+    connection_close(&management);
+    source_items_free(&directory);
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        source_items_free(&found[s]);
+    return error;
+}

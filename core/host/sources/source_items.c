@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/sources/source_items.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void item_clear(struct source_item *item) {
+    free(item->key);
+    free(item->origin_text);
+    worker_spec_clear(&item->spec);
+    free(item->problem);
+}
+
+void source_items_free(struct source_items *items) {
+    for (size_t i = 0; i < items->count; i++)
+        item_clear(&items->list[i]);
+    free(items->list);
+    *items = (struct source_items){.source = items->source};
+}
+
+// The index of the first item that is not before the key.
+static size_t place_of(const struct source_items *items, const char *key) {
+    size_t low = 0, high = items->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(items->list[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct source_item *source_items_find(const struct source_items *items, const char *key) {
+    size_t i = place_of(items, key);
+    return i < items->count && strcmp(items->list[i].key, key) == 0 ? &items->list[i] : NULL;
+}
+
+struct source_item *source_items_at(struct source_items *items, const char *key, const char *origin_text) {
+    struct source_item *found = source_items_find(items, key);
+    if (found)
+        return found;
+    struct source_item item = {.key = strdup(key), .origin_text = strdup(origin_text)};
+    if (!item.key || !item.origin_text || !array_next(&items->list, items->count, sizeof item)) {
+        item_clear(&item);
+        return NULL;
+    }
+    size_t i = place_of(items, key);
+    memmove(&items->list[i + 1], &items->list[i], (items->count - i) * sizeof item);
+    items->list[i] = item;
+    items->count++;
+    return &items->list[i];
+}
+
+static void remove_at(struct source_items *items, size_t i) {
+    item_clear(&items->list[i]);
+    items->count--;
+    memmove(&items->list[i], &items->list[i + 1], (items->count - i) * sizeof items->list[0]);
+    items->changed = true;
+}
+
+void source_items_remove(struct source_items *items, const char *key) {
+    const struct source_item *item = source_items_find(items, key);
+    if (item)
+        remove_at(items, (size_t)(item - items->list));
+}
+
+void source_items_unsee(struct source_items *items) {
+    for (size_t i = 0; i < items->count; i++)
+        items->list[i].seen = false;
+}
+
+void source_items_sweep(struct source_items *items) {
+    for (size_t i = items->count; i-- > 0;)
+        if (!items->list[i].seen && !items->list[i].held)
+            remove_at(items, i);
+}
+
+size_t source_items_hold(struct source_items *items) {
+    size_t held = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        items->list[i].held = !items->list[i].seen;
+        held += items->list[i].held;
+    }
+    return held;
+}
+
+void source_item_accept(struct source_items *items, struct source_item *item, struct worker_spec *spec) {
+    worker_spec_clear(&item->spec);
+    item->spec = *spec;
+    *spec = (struct worker_spec){.name = NULL};
+    free(item->problem);
+    item->problem = NULL;
+    items->changed = true;
+}
+
+void source_item_refuse(struct source_items *items, struct source_item *item, struct error *error) {
+    if (!text_equal(item->problem, error_text(error))) {
+        log_fields(LOG_WARN, item->spec.name ? "worker not changed: its new version cannot be used" : "worker not used",
+                   {"from", item->origin_text}, {"worker", item->spec.name}, {"error", error_text(error)});
+        free(item->problem);
+        item->problem = strdup(error_text(error));
+        items->changed = true;
+    }
+    error_free(error);
+}
+
+static bool add(const struct source_item *item, struct worker_spec *specs, size_t *n_specs, struct source_note **notes,
+                size_t *n_notes) {
+    struct source_note note = {.origin_text = item->origin_text,
+                               .name = item->spec.name,
+                               .problem = item->problem,
+                               .token_life = item->token_life};
+    if (!source_notes_add(notes, n_notes, &note))
+        return false;
+    if (!item->spec.name)
+        return true;
+    if (!worker_spec_copy(&item->spec, &specs[*n_specs]))
+        return false;
+    (*n_specs)++;
+    return true;
+}
+
+void source_items_publish(struct source_items *items, struct sources *sources) {
+    if (!items->changed)
+        return;
+    struct worker_spec *specs = calloc(items->count + 1, sizeof *specs);
+    struct source_note *notes = NULL;
+    size_t n_specs = 0, n_notes = 0, i = 0;
+    while (specs && i < items->count && add(&items->list[i], specs, &n_specs, &notes, &n_notes))
+        i++;
+    if (!specs || i < items->count) { // out of memory: with the next change
+        worker_specs_free(specs, n_specs);
+        source_notes_free(notes, n_notes);
+        return;
+    }
+    items->changed = false;
+    sources_set(sources, items->source, specs, n_specs, notes, n_notes);
+}

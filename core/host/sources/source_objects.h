@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sources of workers in the management cluster: Secrets, ClusterProfiles, and the ConfigMap wharf-workers, which
+// says of workers of every source whether they are cordoned. A guest of the management cluster's thread.
+#ifndef WHARF_HOST_SOURCE_OBJECTS_H
+#define WHARF_HOST_SOURCE_OBJECTS_H
+
+#include "core/host/guest.h"
+#include "core/host/sources/sources.h"
+
+struct source_objects;
+// `sources` and `host` outlive it.
+struct error *source_objects_new(struct sources *sources, struct host *host, struct source_objects **out);
+// After the host has stopped. NULL is allowed.
+void source_objects_free(struct source_objects *objects);
+
+// What is to be watched, which takes effect soon; copies what it needs. From any thread, before source_objects_attach
+// too.
+struct error *source_objects_configure(struct source_objects *objects, const struct config *config,
+                                       const struct exec_policy *policy);
+
+// Begins. ERROR_NO_MEMORY only.
+struct error *source_objects_attach(struct source_objects *objects);
+
+#endif

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/sources/sources.h"
+
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct source_list {
+    struct worker_spec *specs;
+    size_t count;
+    struct source_note *notes;
+    size_t n_notes;
+};
+
+struct sources {
+    struct sources_options options;
+    pthread_mutex_t mutex;
+    struct source_list lists[WORKER_SOURCES]; // all under the mutex
+    struct worker_override *overrides;
+    size_t n_overrides;
+    bool overridden;    // the overrides are known
+    struct map holders; // of the names of workers that come from objects: which one, by name
+    enum removal removal;
+    uint64_t told; // hash of the conflicts that were logged
+};
+
+// What the merge makes.
+struct merge {
+    struct worker_spec *specs;
+    size_t count;
+    struct source_note *notes;
+    size_t n_notes;
+    struct map names; // the spec of each
+    uint64_t conflicts;
+    bool log, failed;
+};
+
+static void clear_list(struct source_list *list) {
+    worker_specs_free(list->specs, list->count);
+    source_notes_free(list->notes, list->n_notes);
+    *list = (struct source_list){.specs = NULL};
+}
+
+struct holder {
+    char *name, *source;
+};
+
+static void forget_holders(struct sources *sources) {
+    size_t cursor = 0;
+    for (struct holder *holder; (holder = map_next(&sources->holders, &cursor));) {
+        map_remove(&sources->holders, holder->name);
+        free(holder->name);
+        free(holder->source);
+        free(holder);
+    }
+}
+
+static bool is_of_object(const struct worker_spec *spec) {
+    return spec->source == SOURCE_SECRET || spec->source == SOURCE_CLUSTER_PROFILE;
+}
+
+// Once it is known what was recorded. Without memory, the record decides again.
+static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
+    forget_holders(sources);
+    for (size_t i = 0; sources->overridden && i < count; i++) {
+        struct holder *holder = is_of_object(&specs[i]) ? calloc(1, sizeof *holder) : NULL;
+        if (!holder)
+            continue;
+        *holder = (struct holder){.name = strdup(specs[i].name), .source = strdup(specs[i].origin_text)};
+        if (holder->name && holder->source && map_put(&sources->holders, holder->name, holder))
+            continue;
+        free(holder->name);
+        free(holder->source);
+        free(holder);
+    }
+}
+
+static int compare_overrides(const void *a, const void *b) {
+    const struct worker_override *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+static const struct worker_override *find_override(const struct sources *sources, const char *name) {
+    struct worker_override key = {.name = (char *)name};
+    return sources->n_overrides == 0
+               ? NULL
+               : bsearch(&key, sources->overrides, sources->n_overrides, sizeof *sources->overrides, compare_overrides);
+}
+
+// False: out of memory.
+static bool override(const struct sources *sources, struct worker_spec *spec) {
+    const struct worker_override *found = find_override(sources, spec->name);
+    spec->unsettled = !sources->overridden && !spec->cordoned;
+    spec->cordoned |= spec->unsettled;
+    if (found && found->sets_cordoned)
+        spec->cordoned = found->cordoned;
+    if (found && found->sets_drain)
+        spec->drain = found->drain;
+    spec->recorded = found && found->uid ? strdup(found->uid) : NULL;
+    return spec->recorded || !found || !found->uid;
+}
+
+// How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
+// may create, the one in use has the name, then the one that was in use before the restart.
+static unsigned rank_of(const struct sources *sources, const struct worker_spec *spec) {
+    if (!is_of_object(spec))
+        return spec->source;
+    const struct holder *holder = map_get(&sources->holders, spec->name);
+    const struct worker_override *record = find_override(sources, spec->name);
+    if (holder && strcmp(holder->source, spec->origin_text) == 0)
+        return SOURCE_SECRET;
+    return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
+}
+
+static bool goes_before(const struct sources *sources, const struct worker_spec *a, const struct worker_spec *b) {
+    unsigned rank_a = rank_of(sources, a), rank_b = rank_of(sources, b);
+    if (rank_a != rank_b)
+        return rank_a < rank_b;
+    return strcmp(a->created ? a->created : "", b->created ? b->created : "") < 0; // RFC 3339, as the server sets it
+}
+
+// The worker of each name. False: out of memory.
+static bool choose(const struct sources *sources, struct map *chosen) {
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        for (size_t i = 0; i < sources->lists[s].count; i++) {
+            struct worker_spec *spec = &sources->lists[s].specs[i];
+            const struct worker_spec *former = map_get(chosen, spec->name);
+            if ((!former || goes_before(sources, spec, former)) && !map_put(chosen, spec->name, spec))
+                return false;
+        }
+    return true;
+}
+
+static void note_conflict(struct merge *merge, const struct worker_spec *spec, const char *winner) {
+    AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->name, winner);
+    struct source_note note = {.origin_text = spec->origin_text, .name = spec->name, .problem = problem};
+    if (!problem || !source_notes_add(&merge->notes, &merge->n_notes, &note)) {
+        merge->failed = true;
+        return;
+    }
+    merge->conflicts = text_hash(text_hash(merge->conflicts, spec->origin_text), winner);
+    if (merge->log)
+        log_fields(LOG_WARN, "worker not used: its name is taken", {"worker", spec->name}, {"from", spec->origin_text},
+                   {"used", winner});
+}
+
+static void merge_spec(const struct sources *sources, const struct worker_spec *spec, struct merge *merge) {
+    const struct worker_spec *winner = map_get(&merge->names, spec->name);
+    if (winner != spec) {
+        note_conflict(merge, spec, winner->origin_text);
+        return;
+    }
+    struct worker_spec *slot = array_next(&merge->specs, merge->count, sizeof *slot);
+    if (!slot || !worker_spec_copy(spec, slot)) {
+        merge->failed = true;
+        return;
+    }
+    merge->count++;
+    merge->failed |= !override(sources, slot);
+}
+
+// False: out of memory.
+static bool merge_all(const struct sources *sources, bool log, struct merge *merge) {
+    *merge = (struct merge){.conflicts = TEXT_HASH, .log = log};
+    map_init(&merge->names, 1);
+    merge->failed = !choose(sources, &merge->names);
+    for (size_t s = 0; s < WORKER_SOURCES; s++) {
+        const struct source_list *list = &sources->lists[s];
+        for (size_t i = 0; i < list->count && !merge->failed; i++)
+            merge_spec(sources, &list->specs[i], merge);
+        for (size_t i = 0; i < list->n_notes && !merge->failed; i++)
+            merge->failed = !source_notes_add(&merge->notes, &merge->n_notes, &list->notes[i]);
+    }
+    map_free(&merge->names);
+    if (!merge->failed)
+        return true;
+    worker_specs_free(merge->specs, merge->count);
+    source_notes_free(merge->notes, merge->n_notes);
+    return false;
+}
+
+// Under the mutex, so that the newest set is the last one.
+static void publish(struct sources *sources) {
+    struct merge merge;
+    if (!merge_all(sources, false, &merge)) {
+        log_plain(LOG_ERROR, "out of memory: a change of the workers takes effect with the next one");
+        return;
+    }
+    uint64_t conflicts = merge.conflicts;
+    remember_holders(sources, merge.specs, merge.count);
+    sources->options.apply(sources->options.ctx, merge.specs, merge.count, sources->removal);
+    sources->options.tell(sources->options.ctx, merge.notes, merge.n_notes);
+    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge)) {
+        worker_specs_free(merge.specs, merge.count);
+        source_notes_free(merge.notes, merge.n_notes);
+    }
+    sources->told = conflicts;
+}
+
+struct error *sources_new(const struct sources_options *options, struct sources **out) {
+    struct sources *sources = calloc(1, sizeof *sources);
+    if (!sources)
+        return error_no_memory();
+    sources->options = *options;
+    sources->told = TEXT_HASH;
+    map_init(&sources->holders, random_system());
+    pthread_mutex_init(&sources->mutex, NULL);
+    *out = sources;
+    return NULL;
+}
+
+void sources_free(struct sources *sources) {
+    if (!sources)
+        return;
+    for (size_t s = 0; s < WORKER_SOURCES; s++)
+        clear_list(&sources->lists[s]);
+    worker_overrides_free(sources->overrides, sources->n_overrides);
+    forget_holders(sources);
+    map_free(&sources->holders);
+    pthread_mutex_destroy(&sources->mutex);
+    free(sources);
+}
+
+void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
+                 struct source_note *notes, size_t n_notes) {
+    pthread_mutex_lock(&sources->mutex);
+    clear_list(&sources->lists[source]);
+    sources->lists[source] = (struct source_list){.specs = specs, .count = count, .notes = notes, .n_notes = n_notes};
+    publish(sources);
+    pthread_mutex_unlock(&sources->mutex);
+}
+
+void sources_override(struct sources *sources, struct worker_override *list, size_t count) {
+    pthread_mutex_lock(&sources->mutex);
+    worker_overrides_free(sources->overrides, sources->n_overrides);
+    sources->overrides = list;
+    sources->n_overrides = count;
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_overrides);
+    sources->overridden = true;
+    publish(sources);
+    pthread_mutex_unlock(&sources->mutex);
+}
+
+void sources_set_removal(struct sources *sources, enum removal removal) {
+    pthread_mutex_lock(&sources->mutex);
+    sources->removal = removal;
+    pthread_mutex_unlock(&sources->mutex);
+}
+
+struct error *sources_set_config(struct sources *sources, const struct config *config) {
+    struct worker_spec *specs = calloc(config->n_workers + 1, sizeof *specs);
+    size_t count = 0;
+    while (specs && count < config->n_workers &&
+           worker_spec_of_config(&config->workers[count], config->path, &specs[count]))
+        count++;
+    if (!specs || count < config->n_workers) {
+        worker_specs_free(specs, count);
+        return error_no_memory();
+    }
+    sources_set(sources, SOURCE_CONFIG, specs, count, NULL, 0);
+    return NULL;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers that there should be, merged from all sources: of two with the same name that of the configuration wins,
+// then that of the directory. Of Secrets and ClusterProfiles the one that has the name already keeps it, also after a
+// restart; else the oldest. Each change of a source passes on the complete set. From any thread.
+#ifndef WHARF_HOST_SOURCES_H
+#define WHARF_HOST_SOURCES_H
+
+#include "core/host/live.h"
+#include "core/host/sources/worker_objects.h"
+
+struct sources_options {
+    // Takes the specs, an array. Called by whoever changes a source, never twice at the same time.
+    void (*apply)(void *ctx, struct worker_spec *specs, size_t count, enum removal removal);
+    // Takes the notes of all sources, also of those that lost a conflict; after each apply.
+    void (*tell)(void *ctx, struct source_note *notes, size_t count);
+    void *ctx;
+    bool silent; // conflicts are not logged
+};
+
+struct sources;
+struct error *sources_new(const struct sources_options *options, struct sources **out);
+void sources_free(struct sources *sources);
+
+// Replaces what a source has; both arrays are taken.
+void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
+                 struct source_note *notes, size_t n_notes);
+
+// Replaces the entries of the ConfigMap, which is taken. As long as they are not known, all workers are cordoned.
+void sources_override(struct sources *sources, struct worker_override *list, size_t count);
+
+// What becomes of workers that are no longer in the set; for the next change.
+void sources_set_removal(struct sources *sources, enum removal removal);
+
+// The workers of a configuration, as sources_set.
+struct error *sources_set_config(struct sources *sources, const struct config *config);
+
+#endif

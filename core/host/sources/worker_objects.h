@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of the management cluster that describe workers: Secrets, ClusterProfiles, and the ConfigMap wharf-workers.
+// docs/workers.md has their fields. Errors say which field is wrong, and do not name the object.
+#ifndef WHARF_HOST_WORKER_OBJECTS_H
+#define WHARF_HOST_WORKER_OBJECTS_H
+
+#include "core/host/sources/worker_spec.h"
+#include "core/host/token_life.h"
+#include "core/kube/kubeconfig.h"
+
+#define WORKER_SECRET_LABEL "wharf.dev/worker"
+#define WORKER_NAME_ANNOTATION "wharf.dev/worker-name"
+#define WORKER_TOKEN_ANNOTATION "wharf.dev/token-service-account"
+#define WORKERS_CONFIG_MAP "wharf-workers"
+#define CLUSTER_PROFILE_GROUP "multicluster.x-k8s.io"
+
+// "Secret wharf-system/w1"; NULL when out of memory.
+char *worker_object_text(const char *kind, const struct json *object);
+
+// What a worker's Secret says. `out` is cleared on failure.
+struct error *worker_secret_read(const struct json *secret, struct worker_spec *out);
+
+// "NAMESPACE/NAME" of its annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: it has none.
+struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name);
+
+// Its name, its labels and what placement asks for, shared by Secrets and ClusterProfiles.
+struct error *worker_object_name(const struct json *object, struct worker_spec *out);
+
+// What a ClusterProfile says, with the first of the access providers that it has. ERROR_NOT_FOUND: it has none of them.
+struct error *worker_profile_read(const struct json *profile, const struct config_access_provider *providers,
+                                  size_t n_providers, struct worker_spec *out);
+
+// Checks the kubeconfig of a spec, a text, as far as that is possible without the network, and sets spec->revision.
+// `life` is zero where the credentials are no token that expires. *usable: with an error, whether the worker could
+// still be opened later (a certificate that is not valid now).
+struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
+                                struct token_life *life, bool *usable);
+
+// An entry of the ConfigMap wharf-workers, and what the host has recorded there (worker_records.h).
+struct worker_override {
+    char *name;
+    char *uid, *source; // NULL: nothing is recorded, or it comes from no object
+    bool sets_cordoned, cordoned;
+    bool sets_drain;
+    enum drain drain;
+};
+struct error *worker_override_read(const char *name, const char *text, struct worker_override *out);
+void worker_overrides_free(struct worker_override *list, size_t count);
+
+// The kubeconfig with another token for the user of `context` ("" or NULL: current-context); free().
+struct error *kubeconfig_with_token(const char *text, const char *context, const char *token, char **out);
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/sources/worker_records.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/store.h"
+#include "core/kube/client.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GATHER_NS CLOCK_SECOND // writes are this far apart: workers that are identified together share one
+#define STANDBY_NS (10 * CLOCK_SECOND)
+#define RETRY_MAX_NS (10 * CLOCK_MINUTE)
+#define WRITE_MAX 500 // records in one write
+
+static const struct resource config_maps = {.group = "", .version = "v1", .plural = "configmaps"};
+
+struct worker_record {
+    char *name, *uid, *source; // uid "": not known; source NULL: none
+    bool left;
+    bool written; // once, as it is
+};
+
+struct worker_records {
+    pthread_mutex_t mutex;
+    struct worker_record *list; // under the mutex, like `changed`
+    size_t count;
+    bool changed; // since the last look
+    // Below: on the management cluster's thread.
+    bool is_seen;          // whether there is a ConfigMap is known
+    char *version;         // of the ConfigMap; NULL: there is none
+    struct json *recorded; // its annotations, or NULL
+    struct client *client;
+    uint64_t request; // in flight; 0: none
+    int64_t now_ns;   // of the last tick
+    int64_t next_ns;  // nothing is written before
+    int64_t wait_ns;  // after a failure, or what was written before; 0: neither
+    bool again;       // what is in flight was written before: another writer is not fought
+    enum reason told; // of the failure that was logged
+};
+
+static void record_clear(struct worker_record *record) {
+    free(record->name);
+    free(record->uid);
+    free(record->source);
+}
+
+struct error *worker_records_new(struct worker_records **out) {
+    struct worker_records *records = calloc(1, sizeof *records);
+    if (!records)
+        return error_no_memory();
+    pthread_mutex_init(&records->mutex, NULL);
+    *out = records;
+    return NULL;
+}
+
+void worker_records_free(struct worker_records *records) {
+    if (!records)
+        return;
+    for (size_t i = 0; i < records->count; i++)
+        record_clear(&records->list[i]);
+    free(records->list);
+    free(records->version);
+    json_free(records->recorded);
+    client_free(records->client);
+    pthread_mutex_destroy(&records->mutex);
+    free(records);
+}
+
+bool worker_record_read(const char *key, const char *value, struct worker_override *out) {
+    size_t len = value ? strcspn(value, " ") : 0;
+    if (!text_has_prefix(key, WORKER_RECORD_PREFIX) || len == 0 || len >= STORE_UID_MAX)
+        return false;
+    char *uid = strndup(value, len), *source = value[len] ? strdup(value + len + 1) : NULL;
+    if (!uid || (value[len] && !source)) {
+        free(uid);
+        free(source);
+        return false;
+    }
+    free(out->uid);
+    free(out->source);
+    out->uid = uid;
+    out->source = source;
+    return true;
+}
+
+// What is to be recorded ------------------------------------------------------------------------------------------
+
+static struct worker_record *find(struct worker_records *records, const char *name) {
+    for (size_t i = 0; i < records->count; i++)
+        if (strcmp(records->list[i].name, name) == 0)
+            return &records->list[i];
+    return NULL;
+}
+
+static bool fill(struct worker_record *record, const char *name, const char *uid, const char *source) {
+    *record = (struct worker_record){
+        .name = strdup(name), .uid = strdup(uid ? uid : ""), .source = source ? strdup(source) : NULL, .left = !uid};
+    if (record->name && record->uid && (record->source || !source))
+        return true;
+    record_clear(record);
+    return false;
+}
+
+// Without memory it is recorded after the next change.
+bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
+    struct worker_record record;
+    if (!fill(&record, name, uid, source))
+        return false;
+    pthread_mutex_lock(&records->mutex);
+    struct worker_record *place = find(records, name);
+    if (place)
+        record_clear(place);
+    else if ((place = array_next(&records->list, records->count, sizeof *place)))
+        records->count++;
+    if (place)
+        *place = record;
+    records->changed = place;
+    pthread_mutex_unlock(&records->mutex);
+    if (!place)
+        record_clear(&record);
+    return place;
+}
+
+void worker_records_see(struct worker_records *records, const struct json *map) {
+    char *version = map ? strdup(object_version(map)) : NULL;
+    const struct json *annotations = json_path(map, "metadata", "annotations", NULL);
+    struct json *recorded = annotations ? json_copy(annotations) : NULL;
+    bool good = (version || !map) && (recorded || !annotations);
+    if (good) {
+        free(TAKE(records->version));
+        json_free(TAKE(records->recorded));
+        records->version = TAKE(version);
+        records->recorded = TAKE(recorded);
+    }
+    free(version);
+    json_free(recorded);
+    records->is_seen |= good;
+    pthread_mutex_lock(&records->mutex);
+    records->changed = true;
+    pthread_mutex_unlock(&records->mutex);
+}
+
+// The annotation that a worker has; NULL: none.
+static const char *recorded_of(const struct worker_records *records, const char *name) {
+    AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", name);
+    return key ? json_string(json_get(records->recorded, key)) : NULL;
+}
+
+static const struct worker_record *find_const(const struct worker_records *records, const char *name) {
+    return find((struct worker_records *)records, name);
+}
+
+// The uid is recorded of another worker, which has not been found to be another cluster: the engine is about to refuse
+// this one, as the record has just been read.
+static bool belongs_to_another(const struct worker_records *records, const struct worker_record *record) {
+    size_t len = strlen(record->uid);
+    for (const struct json *each = json_first(records->recorded); each; each = json_next(each)) {
+        const char *value = json_string_or(each, "");
+        if (strncmp(value, record->uid, len) != 0 || (value[len] != ' ' && value[len] != '\0') ||
+            !text_has_prefix(json_key(each), WORKER_RECORD_PREFIX))
+            continue;
+        const struct worker_record *other = find_const(records, json_key(each) + strlen(WORKER_RECORD_PREFIX));
+        if (other && other != record && !other->left && (*other->uid == '\0' || strcmp(other->uid, record->uid) == 0))
+            return true;
+    }
+    return false;
+}
+
+// Adds the annotation of a worker if it is to be changed. False: out of memory.
+static bool add(struct worker_records *records, struct worker_record *record, struct json *annotations) {
+    const char *found = recorded_of(records, record->name);
+    AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
+    AUTO_TEXT value =
+        text_format("%s%s%s", record->uid, record->source ? " " : "", record->source ? record->source : "");
+    if (!key || !value)
+        return false;
+    if (record->left)
+        return !found || json_set(annotations, key, json_new_null());
+    if (*record->uid == '\0' || text_equal(found, value) || belongs_to_another(records, record))
+        return true;
+    records->again |= record->written;
+    record->written = true;
+    return json_set(annotations, key, json_new_string(value));
+}
+
+// Workers that have left, and of which nothing is recorded any more.
+static void forget_left(struct worker_records *records) {
+    size_t kept = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        struct worker_record *record = &records->list[i];
+        if (record->left && !recorded_of(records, record->name))
+            record_clear(record);
+        else
+            records->list[kept++] = *record;
+    }
+    records->count = kept;
+}
+
+// What is to be changed; NULL: nothing, or no memory.
+static struct json *changes(struct worker_records *records) {
+    AUTO_JSON annotations = json_new_object();
+    bool good = annotations;
+    records->again = false;
+    pthread_mutex_lock(&records->mutex);
+    for (size_t i = 0; good && i < records->count && json_size(annotations) < WRITE_MAX; i++)
+        good = add(records, &records->list[i], annotations);
+    forget_left(records);
+    records->changed = false;
+    pthread_mutex_unlock(&records->mutex);
+    return good && json_size(annotations) > 0 ? TAKE(annotations) : NULL;
+}
+
+// Writing ---------------------------------------------------------------------------------------------------------
+
+static void wait_longer(struct worker_records *records) {
+    records->wait_ns = records->wait_ns ? clock_earlier(2 * records->wait_ns, RETRY_MAX_NS) : GATHER_NS;
+    records->next_ns = clock_later(records->next_ns, records->now_ns + records->wait_ns);
+}
+
+static void fail(struct worker_records *records, enum reason reason, const char *message) {
+    bool conflict = reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS; // the watch brings the other version
+    wait_longer(records);
+    pthread_mutex_lock(&records->mutex);
+    records->changed = true;
+    pthread_mutex_unlock(&records->mutex);
+    if (conflict || records->told == reason)
+        return;
+    records->told = reason;
+    log_fields(LOG_WARN,
+               "workers cannot be recorded, so after a restart one that claims the uid of another may be used in its "
+               "place: the host must be allowed to create and patch the ConfigMap in its namespace",
+               {"configmap", WORKERS_CONFIG_MAP}, {"error", message});
+}
+
+static void on_written(void *ctx, struct response *response) {
+    struct worker_records *records = ctx;
+    records->request = 0;
+    if (response->reason != REASON_OK) {
+        fail(records, response->reason, response->message);
+        return;
+    }
+    records->told = REASON_OK;
+    if (records->again)
+        wait_longer(records);
+    else
+        records->wait_ns = 0;
+    if (response->object && !response->object->too_large)
+        worker_records_see(records, response->object->value);
+}
+
+// {"metadata": {"annotations": ...}}, with what a patch or a create needs.
+static struct json *make_body(const struct worker_records *records, const char *namespace_, struct json *annotations) {
+    AUTO_JSON body = json_new_object();
+    struct json *metadata = json_new_object();
+    bool good = json_set(metadata, "annotations", annotations);
+    good = good && (records->version ? json_set(metadata, "resourceVersion", json_new_string(records->version))
+                                     : json_set(metadata, "name", json_new_string(WORKERS_CONFIG_MAP)) &&
+                                           json_set(metadata, "namespace", json_new_string(namespace_)));
+    good = json_set(body, "metadata", metadata) && good; // takes it in any case
+    good = good && (records->version || (json_set(body, "apiVersion", json_new_string("v1")) &&
+                                         json_set(body, "kind", json_new_string("ConfigMap"))));
+    return good ? TAKE(body) : NULL;
+}
+
+// Takes the annotations.
+static struct error *write(struct worker_records *records, const struct worker_records_place *place,
+                           struct json *annotations) {
+    AUTO_JSON body = make_body(records, place->namespace_, annotations);
+    size_t len = 0;
+    AUTO_TEXT text = body ? json_text(body, &len) : NULL;
+    if (!text)
+        return error_no_memory();
+    struct request request = {.verb = records->version ? VERB_MERGE_PATCH : VERB_CREATE,
+                              .resource = config_maps,
+                              .namespace_ = place->namespace_,
+                              .name = WORKERS_CONFIG_MAP,
+                              .body = text,
+                              .body_len = len,
+                              .gate = place->gate};
+    return client_submit(records->client, &request, on_written, records, &records->request);
+}
+
+// When there is nothing in flight.
+static int64_t begin(struct worker_records *records, const struct worker_records_place *place, struct moment now) {
+    pthread_mutex_lock(&records->mutex);
+    bool changed = records->changed;
+    pthread_mutex_unlock(&records->mutex);
+    if (!changed || !records->is_seen)
+        return CLOCK_NEVER;
+    if (now.mono_ns < records->next_ns)
+        return records->next_ns;
+    records->next_ns = now.mono_ns + GATHER_NS;
+    if (!gate_is_open(place->gate, now.mono_ns)) { // another replica does
+        records->next_ns = now.mono_ns + STANDBY_NS;
+        return records->next_ns;
+    }
+    struct json *annotations = changes(records);
+    if (!annotations)
+        return CLOCK_NEVER;
+    struct error *error = NULL;
+    if (records->client)
+        error = write(records, place, annotations);
+    else
+        json_free(annotations);
+    if (error)
+        fail(records, REASON_NOT_SENT, error_text(error));
+    error_free(error);
+    return records->next_ns;
+}
+
+int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
+                            struct moment now) {
+    records->now_ns = now.mono_ns;
+    if (!records->client) {
+        struct error *error = connection_client(place->management, "management", &records->client);
+        error_free(error);
+        if (!records->client)
+            return now.mono_ns + GATHER_NS;
+    }
+    int64_t next_ns = records->request ? CLOCK_NEVER : begin(records, place, now);
+    return clock_earlier(next_ns, client_tick(records->client, now));
+}
+
+void worker_records_stop(struct worker_records *records) {
+    client_free(records->client);
+    records->client = NULL;
+    records->request = 0;
+}

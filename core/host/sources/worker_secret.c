@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker's Secret.
+#include "core/base/text.h"
+#include "core/engine/identity.h"
+#include "core/engine/store.h"
+#include "core/host/sources/worker_objects.h"
+#include "core/host/sources/worker_placement.h"
+#include "core/kube/object.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KUBECONFIG_MAX ((size_t)1 << 20) // of a Secret as a whole
+#define LABEL_PREFIX "worker.wharf.dev/"
+#define RATE_MAX 1e6
+
+char *worker_object_text(const char *kind, const struct json *object) {
+    return text_format("%s %s/%s", kind, object_namespace(object), object_name(object));
+}
+
+static struct error *read_name(const struct json *object, struct worker_spec *out) {
+    const char *given = object_annotation(object, WORKER_NAME_ANNOTATION);
+    const char *name = given ? given : object_name(object);
+    const char *field = given ? "annotation " WORKER_NAME_ANNOTATION : "metadata.name";
+    if (!text_is_dns_label(name))
+        return error_new(ERROR_INVALID,
+                         "%s: found \"%.80s\", expected at most 63 lower-case letters, digits and '-' (or another name "
+                         "in annotation " WORKER_NAME_ANNOTATION ")",
+                         field, name);
+    if (strcmp(name, "management") == 0)
+        return error_new(ERROR_INVALID, "%s: found \"management\", expected another name: this one is reserved", field);
+    const char *created = json_string(json_path(object, "metadata", "creationTimestamp", NULL));
+    out->name = strdup(name);
+    out->created = created ? strdup(created) : NULL;
+    return out->name && (out->created || !created) ? NULL : error_no_memory();
+}
+
+// That of the cluster that `wharf join` has found, or of a person's own finding.
+static struct error *read_uid(const struct json *secret, struct worker_spec *out) {
+    const char *uid = object_annotation(secret, IDENTITY_ANNOTATION);
+    if (!uid)
+        return NULL;
+    if (*uid == '\0' || strlen(uid) >= STORE_UID_MAX)
+        return error_new(ERROR_INVALID,
+                         "annotation " IDENTITY_ANNOTATION ": found \"%.80s\", expected the uid of namespace "
+                         "kube-system in the worker",
+                         uid);
+    out->uid = strdup(uid);
+    return out->uid ? NULL : error_no_memory();
+}
+
+// NULL: the entry is absent.
+static struct error *read_data(const struct json *secret, const char *key, char **out) {
+    const char *base64 = json_string(json_path(secret, "data", key, NULL));
+    AUTO_BUFFER(text, KUBECONFIG_MAX);
+    *out = NULL;
+    if (!base64)
+        return NULL;
+    struct error *error = text_base64_decode(base64, &text);
+    if (!error && text.data && strlen(text.data) != text.len)
+        error = error_new(ERROR_INVALID, "found a NUL byte, expected text");
+    if (error)
+        return error_wrap(error, "key %s", key);
+    *out = buffer_take(&text, NULL);
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *read_number(const struct json *secret, const char *key, double *out) {
+    const char *text = object_annotation(secret, key);
+    if (!text)
+        return NULL;
+    char *end = NULL;
+    double found = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(found) || found <= 0 || found > RATE_MAX)
+        return error_new(ERROR_INVALID, "annotation %s: found \"%.40s\", expected a number from 1 to 1000000", key,
+                         text);
+    *out = found;
+    return NULL;
+}
+
+static struct error *read_rates(const struct json *secret, struct worker_spec *out) {
+    struct error *error = read_number(secret, "wharf.dev/qps", &out->qps);
+    if (!error)
+        error = read_number(secret, "wharf.dev/burst", &out->burst);
+    if (!error && out->burst > 0 && out->burst < 1)
+        error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found less than 1, expected at least 1");
+    if (!error && out->burst > 0 && out->qps <= 0)
+        error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found it without wharf.dev/qps, expected both");
+    if (!error && out->qps > 0 && out->burst <= 0)
+        out->burst = out->qps < 1 ? 1 : 2 * out->qps;
+    return error;
+}
+
+// "team-*,-team-x": patterns separated by commas, those behind '-' deny.
+static struct error *read_namespaces(const struct json *secret, struct worker_spec *out) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
+    const char *text = object_annotation(secret, "wharf.dev/namespaces");
+    AUTO_BUFFER(rule, KUBECONFIG_MAX);
+    for (const char *at = text; at && *at; at += *at == ',') {
+        size_t len = strcspn(at, ","), deny = *at == '-';
+        if (len == deny || strspn(at, allowed) < len)
+            return error_new(ERROR_INVALID,
+                             "annotation wharf.dev/namespaces: found \"%.40s\", expected namespaces or patterns "
+                             "separated by ',', like team-*,-team-x",
+                             at);
+        buffer_printf(&rule, "%c%.*s\n", deny ? '-' : '+', (int)(len - deny), at + deny);
+        at += len;
+    }
+    out->namespaces = rule.len > 0 ? buffer_take(&rule, NULL) : NULL;
+    return rule.failed || (text && *text && !out->namespaces) ? error_no_memory() : NULL;
+}
+
+static struct error *read_policy(const struct json *secret, struct worker_spec *out) {
+    const char *cordoned = object_annotation(secret, "wharf.dev/cordoned");
+    const char *drain = object_annotation(secret, "wharf.dev/drain");
+    if (cordoned && strcmp(cordoned, "true") != 0 && strcmp(cordoned, "false") != 0)
+        return error_new(ERROR_INVALID,
+                         "annotation wharf.dev/cordoned: found \"%.40s\", expected \"true\" or \"false\"", cordoned);
+    if (drain && *drain && strcmp(drain, "finish") != 0 && strcmp(drain, "move") != 0)
+        return error_new(ERROR_INVALID, "annotation wharf.dev/drain: found \"%.40s\", expected finish or move", drain);
+    out->cordoned = text_equal(cordoned, "true");
+    out->drain = text_equal(drain, "finish") ? DRAIN_FINISH : text_equal(drain, "move") ? DRAIN_MOVE : DRAIN_NO;
+    return NULL;
+}
+
+// The API server has checked their syntax.
+static struct error *read_labels(const struct json *object, struct worker_spec *out) {
+    const struct json *labels = json_path(object, "metadata", "labels", NULL);
+    for (const struct json *label = json_first(labels); label; label = json_next(label))
+        if (text_has_prefix(json_key(label), LABEL_PREFIX) &&
+            !worker_spec_add_label(out, json_key(label) + strlen(LABEL_PREFIX), json_string_or(label, "")))
+            return error_no_memory();
+    return NULL;
+}
+
+static struct error *read_secret(const struct json *secret, struct worker_spec *out) {
+    struct error *error = read_name(secret, out);
+    if (!error)
+        error = read_uid(secret, out);
+    if (!error)
+        error = read_data(secret, "kubeconfig", &out->kubeconfig_text);
+    if (!error && !out->kubeconfig_text)
+        return error_new(ERROR_INVALID, "key kubeconfig: found nothing, expected a kubeconfig");
+    if (!error)
+        error = read_data(secret, "context", &out->context);
+    if (!error)
+        error = read_rates(secret, out);
+    if (!error)
+        error = read_policy(secret, out);
+    if (!error)
+        error = read_namespaces(secret, out);
+    if (!error)
+        error = worker_placement_of_object(secret, out);
+    return error ? error : read_labels(secret, out);
+}
+
+struct error *worker_secret_read(const struct json *secret, struct worker_spec *out) {
+    *out = (struct worker_spec){.source = SOURCE_SECRET, .origin_text = worker_object_text("Secret", secret)};
+    struct error *error = out->origin_text ? read_secret(secret, out) : error_no_memory();
+    if (error)
+        worker_spec_clear(out);
+    return error;
+}
+
+struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name) {
+    const char *text = object_annotation(secret, WORKER_TOKEN_ANNOTATION);
+    *namespace_ = *name = NULL;
+    if (!text)
+        return error_new(ERROR_NOT_FOUND, "annotation " WORKER_TOKEN_ANNOTATION ": found nothing");
+    const char *slash = strchr(text, '/');
+    AUTO_TEXT space = slash ? strndup(text, (size_t)(slash - text)) : NULL;
+    if (slash && !space)
+        return error_no_memory();
+    if (!slash || !text_is_dns_label(space) || !text_is_dns_subdomain(slash + 1))
+        return error_new(ERROR_INVALID,
+                         "annotation " WORKER_TOKEN_ANNOTATION
+                         ": found \"%.80s\", expected NAMESPACE/NAME of a service "
+                         "account in the worker",
+                         text);
+    *name = strdup(slash + 1);
+    if (!*name)
+        return error_no_memory();
+    *namespace_ = strdup(space);
+    return *namespace_ ? NULL : error_no_memory();
+}
+
+// A ClusterProfile has the same labels and the same way to give another name.
+struct error *worker_object_name(const struct json *object, struct worker_spec *out) {
+    struct error *error = read_name(object, out);
+    if (!error)
+        error = worker_placement_of_object(object, out);
+    return error ? error : read_labels(object, out);
+}
