@@ -35,7 +35,7 @@ $(call unit_bin,adapter/adapters adapter/adapter_file): $(call unit_obj,adapter/
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel gate)): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
-$(call unit_bin,host/direct host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
+$(call unit_bin,host/blocking_client host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
 
 # The allocating functions pass through tests/unit/fault/fault.c, which makes them fail.
 FAULT_WRAP := malloc calloc realloc reallocarray free strdup strndup vasprintf __vasprintf_chk cJSON_malloc cJSON_free

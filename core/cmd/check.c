@@ -6,7 +6,7 @@
 #include "core/cmd/rbac/rbac.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/preflight.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/host/startup/seal_source.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/exec_plugin.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/config/config.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/kube/client.h"
 
 #include <stdbool.h>

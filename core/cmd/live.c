@@ -5,10 +5,10 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/cmd/reload.h"
+#include "core/host/folder_watcher.h"
 #include "core/host/sources/source_folder.h"
 #include "core/host/sources/source_objects.h"
 #include "core/host/startup/load_adapters.h"
-#include "core/host/watcher.h"
 #include "core/host/workers.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/json/yaml.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nodes of a worker at one moment, as far as placement needs them: what is left of each that takes pods, and what
-// tells which pods it takes. Made by core/host/node_table.h, and not changed afterwards.
+// tells which pods it takes. Made by core/host/watchers/node_table.h, and not changed afterwards.
 #ifndef WHARF_ENGINE_NODES_H
 #define WHARF_ENGINE_NODES_H
 

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/host/startup/seal_source.h"
 #include "core/kube/loop.h"
 

@@ -7,7 +7,7 @@
 #include "core/host/host_internal.h"
 #include "core/host/host_placement.h"
 #include "core/host/memory_trim.h"
-#include "core/host/namespace_watch.h"
+#include "core/host/watchers/namespace_watch.h"
 
 #include <stdlib.h>
 

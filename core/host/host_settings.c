@@ -8,7 +8,7 @@
 #include "core/engine/kinds.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_placement.h"
-#include "core/host/namespace_watch.h"
+#include "core/host/watchers/namespace_watch.h"
 
 #include <stdlib.h>
 #include <string.h>

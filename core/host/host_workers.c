@@ -3,9 +3,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/guest.h"
 #include "core/host/host_internal.h"
 #include "core/host/sources/worker_placement.h"
+#include "core/host/watchers/watcher.h"
 
 #include <stdlib.h>
 #include <string.h>

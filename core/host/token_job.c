@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/kube/ask.h"
 #include "core/kube/token_request.h"
 

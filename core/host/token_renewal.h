@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_TOKEN_RENEWAL_H
 #define WHARF_HOST_TOKEN_RENEWAL_H
 
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/host/sources/worker_objects.h"
 
 struct renewals;

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/pod_shape.h"
-#include "core/host/node_table.h"
+#include "core/host/watchers/node_table.h"
 #include "core/kube/pod_request.h"
 #include "core/kube/prune.h"
 #include "core/kube/quantity.h"

@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
-#include "core/host/turn.h"
+#include "core/host/turn/turn.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
 #include "core/engine/mirror.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/kube/types.h"
 
 // Placeholders for what only the clusters know, valid as values of labels.

@@ -7,7 +7,7 @@
 #include "core/adapter/adapters.h"
 #include "core/base/problems.h"
 #include "core/config/config.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/host/sources/source_items.h"
 
 struct preflight {

@@ -5,8 +5,8 @@
 #define WHARF_HOST_SOURCE_FOLDER_H
 
 #include "core/base/problems.h"
+#include "core/host/folder_watcher.h"
 #include "core/host/sources/source_items.h"
-#include "core/host/watcher.h"
 
 struct source_folder;
 // `sources` and `watcher` outlive it; the rest is copied.

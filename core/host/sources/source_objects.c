@@ -4,11 +4,11 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/object_channel.h"
 #include "core/host/sources/source_items.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/seal_source.h"
 #include "core/host/token_renewal.h"
+#include "core/host/watchers/object_channel.h"
 
 #include <pthread.h>
 #include <stdlib.h>

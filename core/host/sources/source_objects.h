@@ -4,8 +4,8 @@
 #ifndef WHARF_HOST_SOURCE_OBJECTS_H
 #define WHARF_HOST_SOURCE_OBJECTS_H
 
-#include "core/host/guest.h"
 #include "core/host/sources/sources.h"
+#include "core/host/watchers/watcher.h"
 
 struct source_objects;
 // `sources` and `host` outlive it.

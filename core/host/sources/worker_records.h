@@ -7,7 +7,7 @@
 #ifndef WHARF_HOST_WORKER_RECORDS_H
 #define WHARF_HOST_WORKER_RECORDS_H
 
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 #include "core/host/sources/worker_objects.h"
 
 #define WORKER_RECORD_PREFIX "known.wharf.dev/"

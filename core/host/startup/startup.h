@@ -6,7 +6,7 @@
 #define WHARF_HOST_STARTUP_H
 
 #include "core/engine/seal.h"
-#include "core/host/connect.h"
+#include "core/host/io/cluster_transport.h"
 
 struct startup;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The read-only API as JSON, without HTTP: a path and its parameters go in, a body and a status code come out.
 // docs/api.md describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few
-// milliseconds (core/host/query.h), so these functions block and are called on serving threads.
+// milliseconds (core/host/turn/query.h), so these functions block and are called on serving threads.
 #ifndef WHARF_SERVE_API_H
 #define WHARF_SERVE_API_H
 
 #include "core/host/host.h"
-#include "core/host/query.h"
+#include "core/host/turn/query.h"
 
 struct short_names;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics/metrics.h"
 
-#include "core/host/turn.h"
+#include "core/host/turn/turn.h"
 #include "core/serve/metrics/metrics_internal.h"
 #include "core/serve/metrics/metrics_text.h"
 

@@ -3,8 +3,8 @@
 #ifndef WHARF_SERVE_TARGETS_H
 #define WHARF_SERVE_TARGETS_H
 
-#include "core/host/direct.h"
-#include "core/host/pods.h"
+#include "core/host/io/blocking_client.h"
+#include "core/host/pods/pods.h"
 #include "core/serve/http/http.h"
 
 struct target {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of pods without memory: what is lost is counted, and later ones are told.
-#include "core/host/pod_events.h"
+#include "core/host/pods/pod_events.h"
 
 #include "core/base/text.h"
 #include "core/kube/meter.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the nodes and pods of a worker to views of what is left, on a fake transport and virtual time.
-#include "core/host/capacity.h"
+#include "core/host/watchers/capacity_watch.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"

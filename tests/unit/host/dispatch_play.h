@@ -3,7 +3,7 @@
 #ifndef WHARF_TESTS_DISPATCH_PLAY_H
 #define WHARF_TESTS_DISPATCH_PLAY_H
 
-#include "core/host/dispatch.h"
+#include "core/host/turn/dispatch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

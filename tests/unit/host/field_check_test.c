@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking whether the management cluster knows the field managedBy.
-#include "core/host/field_check.h"
+#include "core/host/watchers/field_check.h"
 
 #include "core/base/buffer.h"
 #include "tests/unit/host/dispatch_play.h"

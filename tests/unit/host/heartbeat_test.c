@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/heartbeat.h"
+#include "core/host/turn/heartbeat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/inbox.h"
+#include "core/host/turn/inbox.h"
 
 // clang-format off
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads of Kueue and the objects that they are of, in any order, on a fake transport and virtual time.
-#include "core/host/kueue_workloads.h"
+#include "core/host/watchers/kueue_workloads.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums of a worker's nodes: by examples, and against sums made anew from all objects after random changes.
-#include "core/host/node_table.h"
+#include "core/host/watchers/node_table.h"
 
 #include "core/base/text.h"
-#include "core/host/pod_keys.h"
+#include "core/host/watchers/pod_keys.h"
 #include "core/kube/budget.h"
 
 // clang-format off
@@ -356,7 +356,8 @@ static void a_hundred_and_fifty_thousand_pods_take_less_than_40_bytes_each(void 
     assert_int_equal(size.pods, 150000);
     assert_true((size.bytes - before) / 150000 < 40);
     assert_true(before / 5000 < 400);
-    size_t labels = 5000 * 30 * sizeof(uint32_t); // in the table and twice in views, as core/host/capacity.c counts
+    size_t labels =
+        5000 * 30 * sizeof(uint32_t); // in the table and twice in views, as core/host/watchers/capacity_watch.c counts
     print_message("with labels, of the memory budget: %zu bytes\n", size.bytes + 2 * size.view + 3 * labels);
     assert_true(size.bytes + 2 * size.view + 3 * labels < BUDGET_DEFAULT / 4 * 3 / 4);
     nodes_free(nodes);

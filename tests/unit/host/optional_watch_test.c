@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a watch that the host can do without is open, on a fake transport and virtual time.
-#include "core/host/optional_watch.h"
+#include "core/host/watchers/optional_watch.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/outbox.h"
+#include "core/host/turn/outbox.h"
 
 // clang-format off
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the Event of a pod in a worker to a remark on its mirror, on a fake transport and virtual time.
-#include "core/host/pod_events.h"
+#include "core/host/pods/pod_events.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"

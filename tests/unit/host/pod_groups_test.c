@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/pod_groups.h"
+#include "core/host/pods/pod_groups.h"
 
 #include "core/base/buffer.h"
 #include "core/base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/pods.h"
+#include "core/host/pods/pods.h"
 
 #include "core/base/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/query.h"
+#include "core/host/turn/query.h"
 
 // clang-format off
 #include <stdarg.h>

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/folder_watcher.h"
+
+#include "core/base/background.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/host/startup/folder_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SETTLE_NS (100 * CLOCK_MS) // without further changes
+#define SETTLE_MAX_NS CLOCK_SECOND // since the first change
+#define MISSING_NS (5 * CLOCK_SECOND)
+#define POLL_NS (2 * CLOCK_SECOND) // where inotify cannot be used
+#define PARTIAL_MAX ((size_t)1000) // files; with more, the rest counts as complete
+
+#define GONE (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
+#define COMPLETE (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB)
+
+struct watched_folder {
+    struct watched_folder *next;
+    struct watcher_options options;
+    char *directory;
+    int wd;            // -1: the directory does not exist, or is polled
+    int64_t retry_ns;  // then: when to try again
+    bool polled;       // inotify could not be used
+    bool unsettled;    // its state had changed when it was last polled
+    uint64_t state;    // see folder_state
+    int64_t since_ns;  // of the first change that is not reported yet; CLOCK_NEVER: none
+    int64_t due_ns;    // when to report it
+    bool missing_told; // in the log
+    char **partial;
+    size_t n_partial;
+};
+
+struct watcher {
+    struct watched_folder *first;
+    int inotify, wake; // inotify -1: all instances are used up
+    atomic_bool stop, call;
+    bool started;
+    pthread_t thread;
+};
+
+static size_t find_partial(const struct watched_folder *watched, const char *name) {
+    size_t i = 0;
+    while (i < watched->n_partial && strcmp(watched->partial[i], name) != 0)
+        i++;
+    return i;
+}
+
+bool watcher_is_partial(const struct watched_folder *watched, const char *name) {
+    return find_partial(watched, name) < watched->n_partial;
+}
+
+static void set_partial(struct watched_folder *watched, const char *name) {
+    if (watched->n_partial == PARTIAL_MAX || watcher_is_partial(watched, name))
+        return;
+    char *copy = strdup(name);
+    char **slot = copy ? array_next(&watched->partial, watched->n_partial, sizeof *slot) : NULL;
+    if (!slot) {
+        free(copy);
+        return;
+    }
+    *slot = copy;
+    watched->n_partial++;
+}
+
+static void forget_partial(struct watched_folder *watched, const char *name) {
+    size_t i = find_partial(watched, name);
+    if (i == watched->n_partial)
+        return;
+    free(watched->partial[i]);
+    watched->partial[i] = watched->partial[--watched->n_partial];
+}
+
+static void forget_all_partial(struct watched_folder *watched) {
+    while (watched->n_partial > 0)
+        free(watched->partial[--watched->n_partial]);
+}
+
+static void note_change(struct watched_folder *watched, int64_t now_ns) {
+    watched->since_ns = clock_earlier(watched->since_ns, now_ns);
+    watched->due_ns = clock_earlier(now_ns + SETTLE_NS, watched->since_ns + SETTLE_MAX_NS);
+}
+
+// What is still being written is not reported.
+static void poll_folder(struct watched_folder *watched, int64_t now_ns) {
+    uint64_t state = folder_state(watched->directory, watched->options.matters, watched->options.ctx);
+    bool changed = watched->polled && state != watched->state;
+    if (watched->unsettled && !changed)
+        note_change(watched, now_ns);
+    watched->polled = true;
+    watched->unsettled = changed;
+    watched->state = state;
+    watched->retry_ns = now_ns + POLL_NS;
+}
+
+static void report_unwatched(struct watched_folder *watched, int why, bool polled) {
+    if (!watched->missing_told && polled)
+        log_fields(LOG_WARN,
+                   "the files of a directory are read every few seconds: found no free inotify watch, expected one; "
+                   "raise the sysctl fs.inotify.max_user_watches",
+                   {"directory", watched->directory}, {"error", strerror(why)});
+    else if (!watched->missing_told)
+        log_fields(LOG_WARN, "directory cannot be watched; it is tried again", {"directory", watched->directory},
+                   {"error", strerror(why)});
+    watched->missing_told = true;
+}
+
+static void open_watch(struct watcher *watcher, struct watched_folder *watched, int64_t now_ns) {
+    if (watcher->inotify < 0) {
+        poll_folder(watched, now_ns);
+        return;
+    }
+    uint32_t mask = COMPLETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD | IN_CREATE;
+    if (watched->options.partial)
+        mask |= IN_MODIFY;
+    watched->wd = inotify_add_watch(watcher->inotify, watched->directory, mask);
+    if (watched->wd >= 0) {
+        watched->missing_told = watched->polled = watched->unsettled = false;
+        return;
+    }
+    int why = errno;
+    report_unwatched(watched, why, why == ENOSPC);
+    if (why == ENOSPC)
+        poll_folder(watched, now_ns);
+    else
+        watched->retry_ns = now_ns + MISSING_NS;
+}
+
+// A regular file with one name has just been opened for writing; a symlink or another name of a file is complete.
+static bool begins(const struct watched_folder *watched, const char *name) {
+    AUTO_TEXT path = text_resolve_path(watched->directory, name);
+    struct stat st;
+    return path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+}
+
+static void take_change(struct watched_folder *watched, const struct inotify_event *event, int64_t now_ns) {
+    const char *name = event->len > 0 ? event->name : "";
+    if (event->mask & GONE) {
+        watched->wd = -1;
+        watched->retry_ns = now_ns;
+        forget_all_partial(watched);
+        note_change(watched, now_ns);
+        return;
+    }
+    if (*name == '\0' || !watched->options.matters(watched->options.ctx, name))
+        return;
+    bool complete = event->mask & (COMPLETE & ~(uint32_t)IN_ATTRIB);
+    if (!complete && watched->options.partial &&
+        ((event->mask & IN_MODIFY) || ((event->mask & IN_CREATE) && begins(watched, name)))) {
+        set_partial(watched, name);
+        return;
+    }
+    if (complete)
+        forget_partial(watched, name);
+    if (complete || (event->mask & (IN_CREATE | IN_ATTRIB)))
+        note_change(watched, now_ns);
+}
+
+static void take_event(struct watcher *watcher, const struct inotify_event *event, int64_t now_ns) {
+    bool all = event->mask & IN_Q_OVERFLOW;
+    for (struct watched_folder *w = watcher->first; w; w = w->next) {
+        if (all) {
+            forget_all_partial(w);
+            note_change(w, now_ns);
+        } else if (w->wd == event->wd) {
+            take_change(w, event, now_ns);
+        }
+    }
+}
+
+static void take_events(struct watcher *watcher) {
+    _Alignas(struct inotify_event) char bytes[4096];
+    int64_t now_ns = clock_now().mono_ns;
+    ssize_t len;
+    while ((len = read(watcher->inotify, bytes, sizeof bytes)) > 0)
+        for (const char *at = bytes; at < bytes + len;) {
+            const struct inotify_event *event = (const void *)at;
+            take_event(watcher, event, now_ns);
+            at += sizeof *event + event->len;
+        }
+}
+
+static int64_t due_ns(const struct watched_folder *watched) {
+    int64_t at_ns = watched->since_ns == CLOCK_NEVER ? CLOCK_NEVER : watched->due_ns;
+    return watched->wd >= 0 ? at_ns : clock_earlier(at_ns, watched->retry_ns);
+}
+
+// A handler may add and remove what is watched, also itself: the list is searched again after each call.
+static bool report_one(struct watcher *watcher, int64_t now_ns) {
+    for (struct watched_folder *w = watcher->first; w; w = w->next) {
+        if (w->wd < 0 && now_ns >= w->retry_ns) {
+            open_watch(watcher, w, now_ns);
+            if (w->wd >= 0)
+                note_change(w, now_ns);
+        }
+        if (w->since_ns == CLOCK_NEVER || now_ns < w->due_ns)
+            continue;
+        w->since_ns = CLOCK_NEVER;
+        w->options.changed(w->options.ctx, false);
+        return true;
+    }
+    return false;
+}
+
+static void close_watch(struct watcher *watcher, struct watched_folder *watched) {
+    bool shared = false;
+    for (const struct watched_folder *w = watcher->first; w; w = w->next)
+        shared |= w != watched && w->wd == watched->wd;
+    if (watched->wd >= 0 && !shared)
+        (void)inotify_rm_watch(watcher->inotify, watched->wd);
+    watched->wd = -1;
+}
+
+// Without an instance, directories are polled.
+static void open_inotify(struct watcher *watcher) {
+    if (watcher->inotify < 0)
+        watcher->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (watcher->inotify < 0)
+        log_fields(LOG_WARN,
+                   "files are read every few seconds: found no free inotify instance, expected one; raise the sysctl "
+                   "fs.inotify.max_user_instances, then restart wharf or send it SIGHUP",
+                   {"error", strerror(errno)});
+}
+
+// The path may lead to another directory by now.
+static void call_all(struct watcher *watcher) {
+    open_inotify(watcher);
+    for (struct watched_folder *w = watcher->first, *next; w; w = next) {
+        next = w->next;
+        w->since_ns = CLOCK_NEVER;
+        close_watch(watcher, w);
+        open_watch(watcher, w, clock_now().mono_ns);
+        w->options.changed(w->options.ctx, true);
+    }
+}
+
+static int wait_ms(const struct watcher *watcher) {
+    int64_t at_ns = CLOCK_NEVER;
+    for (const struct watched_folder *w = watcher->first; w; w = w->next)
+        at_ns = clock_earlier(at_ns, due_ns(w));
+    if (at_ns == CLOCK_NEVER)
+        return -1;
+    int64_t left_ns = at_ns - clock_now().mono_ns;
+    return left_ns > 0 ? (int)(left_ns / CLOCK_MS) + 1 : 0;
+}
+
+static void *watcher_main(void *arg) {
+    struct watcher *watcher = arg;
+    (void)pthread_setname_np(pthread_self(), "config");
+    background_set(true);
+    while (!atomic_load(&watcher->stop)) {
+        struct pollfd wait[] = {{.fd = watcher->inotify, .events = POLLIN}, {.fd = watcher->wake, .events = POLLIN}};
+        (void)poll(wait, 2, wait_ms(watcher));
+        eventfd_t count;
+        if (wait[1].revents)
+            (void)eventfd_read(watcher->wake, &count);
+        if (wait[0].revents)
+            take_events(watcher);
+        if (atomic_exchange(&watcher->call, false))
+            call_all(watcher);
+        while (!atomic_load(&watcher->stop) && report_one(watcher, clock_now().mono_ns))
+            ;
+    }
+    return NULL;
+}
+
+struct error *watcher_new(struct watcher **out) {
+    struct watcher *watcher = calloc(1, sizeof *watcher);
+    if (!watcher)
+        return error_no_memory();
+    watcher->inotify = -1;
+    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watcher->wake < 0) {
+        int why = errno;
+        watcher_free(watcher);
+        return error_new(ERROR_IO, "cannot watch files: %s", strerror(why));
+    }
+    open_inotify(watcher);
+    *out = watcher;
+    return NULL;
+}
+
+struct error *watcher_start(struct watcher *watcher) {
+    int code = pthread_create(&watcher->thread, NULL, watcher_main, watcher);
+    watcher->started = code == 0;
+    return code == 0 ? NULL : error_new(ERROR_IO, "cannot start the thread that watches files: %s", strerror(code));
+}
+
+static void watched_free(struct watched_folder *watched) {
+    forget_all_partial(watched);
+    free(watched->partial);
+    free(watched->directory);
+    free(watched);
+}
+
+void watcher_stop(struct watcher *watcher) {
+    if (!watcher || !watcher->started)
+        return;
+    atomic_store(&watcher->stop, true);
+    (void)eventfd_write(watcher->wake, 1);
+    pthread_join(watcher->thread, NULL);
+    watcher->started = false;
+}
+
+void watcher_free(struct watcher *watcher) {
+    if (!watcher)
+        return;
+    watcher_stop(watcher);
+    while (watcher->first) {
+        struct watched_folder *first = watcher->first;
+        watcher->first = first->next;
+        watched_free(first);
+    }
+    if (watcher->inotify >= 0)
+        close(watcher->inotify);
+    if (watcher->wake >= 0)
+        close(watcher->wake);
+    free(watcher);
+}
+
+void watcher_call(struct watcher *watcher) {
+    atomic_store(&watcher->call, true);
+    (void)eventfd_write(watcher->wake, 1);
+}
+
+struct error *watcher_add(struct watcher *watcher, const struct watcher_options *options, struct watched_folder **out) {
+    struct watched_folder *watched = calloc(1, sizeof *watched);
+    char *directory = strdup(options->directory);
+    if (!watched || !directory) {
+        free(watched);
+        free(directory);
+        return error_no_memory();
+    }
+    *watched = (struct watched_folder){.next = watcher->first, .options = *options, .directory = directory, .wd = -1};
+    watched->options.directory = watched->directory;
+    watched->since_ns = watched->due_ns = clock_now().mono_ns;
+    open_watch(watcher, watched, watched->due_ns);
+    watcher->first = watched;
+    *out = watched;
+    return NULL;
+}
+
+void watcher_remove(struct watcher *watcher, struct watched_folder *watched) {
+    if (!watched)
+        return;
+    close_watch(watcher, watched);
+    struct watched_folder **slot = &watcher->first;
+    while (*slot && *slot != watched)
+        slot = &(*slot)->next;
+    if (*slot)
+        *slot = watched->next;
+    watched_free(watched);
+}

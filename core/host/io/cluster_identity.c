@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/io/cluster_identity.h"
+
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *find_rewound(const struct link_identity *identity, const char *uid, const char *version) {
+    bool comparable = true;
+    if (!identity->uid || *uid == '\0')
+        return NULL;
+    if (strcmp(identity->uid, uid) != 0)
+        return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
+    if (object_version_compare(version, identity->version, &comparable) < 0)
+        return "namespace kube-system is older than before: the cluster was restored from a backup";
+    return NULL;
+}
+
+static void remember(char **text, const char *news) {
+    char *copy = strdup(news);
+    if (!copy) // compare with the old one again
+        return;
+    free(*text);
+    *text = copy;
+}
+
+const char *link_identity_read(struct link_identity *identity, const char *uid, const char *version) {
+    const char *rewound = find_rewound(identity, uid, version);
+    if (*uid) {
+        remember(&identity->version, version);
+        remember(&identity->uid, uid);
+    }
+    return rewound;
+}
+
+void link_identity_clear(struct link_identity *identity) {
+    free(identity->uid);
+    free(identity->version);
+    *identity = (struct link_identity){.uid = NULL};
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of them, or the
+// pod's service account), its transport, and clients on it.
+#ifndef WHARF_HOST_IO_CLUSTER_TRANSPORT_H
+#define WHARF_HOST_IO_CLUSTER_TRANSPORT_H
+
+#include "core/host/sources/worker_spec.h"
+#include "core/kube/client.h"
+#include "core/kube/kubeconfig.h"
+
+// Zero-initialised.
+struct connection {
+    struct endpoint *endpoint;   // NULL: not loaded
+    struct endpoint *opened;     // the one that the transport was made with
+    struct transport *transport; // NULL: not open
+};
+
+// Reads the kubeconfig and checks the certificates at `wall_ns`. `policy` is the configuration's credential_plugins.
+// Errors do not name the cluster.
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster,
+                              const struct exec_policy *policy, int64_t wall_ns);
+
+// The same of a worker, whose kubeconfig may be a text.
+struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec,
+                                     const struct exec_policy *policy, int64_t wall_ns);
+
+// Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
+struct error *connection_open(struct connection *connection, struct budget *budget);
+
+// Uses the credentials of a worker's changed kubeconfig on the open connection. False: a new connection is needed,
+// since the address is another, or the kubeconfig cannot be used, which opening it will tell.
+bool connection_renew(struct connection *connection, const struct worker_spec *spec, const struct exec_policy *policy,
+                      int64_t wall_ns);
+
+// A client on an open connection; free it before connection_close. `cluster` is for log lines.
+struct error *connection_client(const struct connection *connection, const char *cluster, struct client **out);
+
+void connection_close(struct connection *connection);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a link watches besides its kinds, made from its options.
+#ifndef WHARF_HOST_IO_LINK_GUESTS_H
+#define WHARF_HOST_IO_LINK_GUESTS_H
+
+#include "core/host/io/cluster_io.h"
+#include "core/host/watchers/kueue_workloads.h"
+#include "core/host/watchers/worker_namespaces.h"
+
+typedef void link_post(void *ctx, struct engine_event *event);
+
+struct error *link_watch_queued(const struct link_options *options, link_post *post, void *ctx,
+                                struct kueue_workloads **out);
+struct error *link_watch_spaces(const struct link_options *options, link_post *post, void *ctx,
+                                struct space_watch **out);
+
+#endif

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/pods/pod_events.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/host/pods/owner_chain.h"
+#include "core/host/pods/pod_oom.h"
+#include "core/host/watchers/optional_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 256                // notes to be looked up
+#define NAME_BYTES ((size_t)253)       // of a pod, its uid, a reason; the API server permits no longer ones
+#define LOOKS_MAX 64                   // namespaces whose failed pods are to be looked at
+#define LOOK_PODS 100                  // at most at a time
+#define LOOK_NS (10 * CLOCK_SECOND)    // between two
+#define REFUSED_NS (10 * CLOCK_MINUTE) // until reading what was refused is tried again
+#define SEEN_MAX 512                   // kills that were told
+#define FAILURES_MAX 1024              // mirrors whose failures are remembered
+
+struct waiting { // a note whose mirror is looked for
+    struct waiting *next;
+    char *api_version, *kind, *namespace_, *name, *uid; // where the search begins
+    char *pod, *pod_uid, *reason, *text;
+    bool warning, fresh;
+    uint64_t hash; // of pod, reason and text
+};
+
+struct failures { // of a mirror, by the hash of its uid
+    uint64_t mirror;
+    int64_t count;
+};
+
+struct pod_events {
+    char *cluster;
+    struct meter *meter;
+    bool normal;
+    struct kind *const *kinds;
+    void (*post)(void *ctx, struct engine_event *event);
+    void *ctx;
+
+    struct client *client;
+    struct optional_watch *watch;
+    struct owner_chain *chain;
+    struct pod_groups *groups;
+    int64_t now_ns;
+    bool begun;            // a mirror was seen; before that there is nothing to watch for
+    int64_t since_wall_ns; // earlier kills were told by another process
+
+    struct waiting *first, *last, *current;
+    size_t n_waiting;
+    int64_t reads_at_ns; // nothing is read before that: the worker refuses it
+    bool told_refused;
+
+    char *looks[LOOKS_MAX]; // namespaces
+    size_t n_looks;
+    int64_t look_at_ns;
+    uint64_t look; // the request, 0: none
+    uint64_t seen[SEEN_MAX];
+    size_t n_seen; // ever
+    struct failures failures[FAILURES_MAX];
+};
+
+static void waiting_free(struct waiting *w) {
+    char *texts[] = {w->api_version, w->kind, w->namespace_, w->name, w->uid, w->pod, w->pod_uid, w->reason, w->text};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        free(texts[i]);
+    free(w);
+}
+
+static void add(struct pod_events *events, const struct pod_note *note) {
+    if (!pod_groups_add(events->groups, events->now_ns, note))
+        meter_pods(events->meter, METER_PODS_LIMITED, 1);
+}
+
+// Where it belongs is known already.
+static bool add_known(struct pod_events *events, const char *uid, const struct pod_note *note) {
+    struct pod_note whole = *note;
+    bool found;
+    if (!owner_chain_knows(events->chain, uid, &found, &whole.mirror))
+        return false;
+    if (found)
+        add(events, &whole);
+    else
+        meter_pods(events->meter, METER_PODS_OTHER, 1);
+    return true;
+}
+
+static bool is_name(const char *text) {
+    return text_is_within(text, NAME_BYTES);
+}
+
+static bool is_waiting(const struct pod_events *events, uint64_t hash) {
+    const struct waiting *w = events->first;
+    while (w && w->hash != hash)
+        w = w->next;
+    return w;
+}
+
+// Takes a note about a pod to be looked up from `from` on; `fresh`: even if it is known where that belongs. The same
+// waits only once.
+static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole, bool fresh) {
+    char text[2 * POD_GROUPS_TEXT_MAX];
+    struct pod_note cut = *whole;
+    const struct pod_note *note = &cut;
+    text_copy(text, sizeof text, whole->text);
+    cut.text = text;
+    if (!is_name(note->pod) || !is_name(note->pod_uid) || !is_name(note->reason)) {
+        meter_pods(events->meter, METER_PODS_OTHER, 1);
+        return;
+    }
+    if (!fresh && add_known(events, from->uid, note))
+        return;
+    uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note->pod_uid), note->reason), note->text);
+    if (is_waiting(events, hash))
+        return;
+    bool room = events->n_waiting < WAITING_MAX && is_name(from->api_version) && is_name(from->kind) &&
+                is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
+    struct waiting *w = room ? calloc(1, sizeof *w) : NULL;
+    if (!w) {
+        meter_pods(events->meter, METER_PODS_CROWDED, 1);
+        return;
+    }
+    *w = (struct waiting){.api_version = strdup(from->api_version),
+                          .kind = strdup(from->kind),
+                          .namespace_ = strdup(from->namespace_),
+                          .name = strdup(from->name),
+                          .uid = strdup(from->uid),
+                          .pod = strdup(note->pod),
+                          .pod_uid = strdup(note->pod_uid),
+                          .reason = strdup(note->reason),
+                          .text = strdup(note->text),
+                          .warning = note->warning,
+                          .fresh = fresh,
+                          .hash = hash};
+    if (!w->api_version || !w->kind || !w->namespace_ || !w->name || !w->uid || !w->pod || !w->pod_uid || !w->reason ||
+        !w->text) {
+        waiting_free(w);
+        meter_pods(events->meter, METER_PODS_CROWDED, 1);
+        return;
+    }
+    *(events->last ? &events->last->next : &events->first) = w;
+    events->last = w;
+    events->n_waiting++;
+}
+
+static void on_seen(void *ctx, struct object *object) {
+    struct pod_events *events = ctx;
+    const struct json *event = object->value, *about = json_get(event, "involvedObject");
+    const char *reason = json_string_or(json_get(event, "reason"), "");
+    const char *name = json_string_or(json_get(about, "name"), ""), *uid = json_string_or(json_get(about, "uid"), "");
+    bool warning = text_equal(json_string(json_get(event, "type")), "Warning");
+    if (text_equal(json_string(json_get(about, "kind")), "Pod") && *name && (warning || events->normal)) {
+        meter_pods(events->meter, METER_PODS_RECEIVED, 1);
+        struct owner_ref from = {"v1", "Pod", json_string_or(json_get(about, "namespace"), ""), name, uid};
+        struct pod_note note = {.pod = name,
+                                .pod_uid = uid,
+                                .reason = reason,
+                                .warning = warning,
+                                .text = json_string_or(json_get(event, "message"), "")};
+        // A container that restarts may have been killed meanwhile.
+        put(events, &from, &note, strcmp(reason, "BackOff") == 0);
+    }
+    object_free(object);
+}
+
+static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+    const struct pod_events *events = ctx;
+    (void)problem;
+    meter_pods_watched(events->meter, state == REFLECTOR_CONNECTED);
+}
+
+static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
+    struct pod_events *events = ctx;
+    (void)open_ns;
+    if (first && !events->told_refused)
+        log_fields(LOG_WARN,
+                   "the worker does not let the host watch Events: what happens to pods there is not seen; grant list "
+                   "and watch of events, or set podEvents: none",
+                   {"cluster", events->cluster}, {"error", problem});
+    events->told_refused = true;
+}
+
+static const char *fields_of(bool normal) {
+    return normal ? "involvedObject.kind=Pod" : "involvedObject.kind=Pod,type=Warning";
+}
+
+static struct error *make_watch(struct pod_events *events, const struct pod_events_options *options) {
+    static const char *const versions[] = {"v1", NULL};
+    return optional_watch_new(
+        &(struct optional_watch_options){.reflector = {.cluster = events->cluster,
+                                                       .group = "",
+                                                       .plural = "events",
+                                                       .versions = versions,
+                                                       .field_selector = fields_of(options->normal),
+                                                       .from_now = true,
+                                                       .budget = options->budget,
+                                                       .meter = options->meter,
+                                                       .seed = options->seed},
+                                         .transport = options->transport,
+                                         .handler = {reflector_ignore_version, on_seen, reflector_ignore_object,
+                                                     reflector_ignore_version, on_state, NULL, events},
+                                         .refused = on_refused},
+        &events->watch);
+}
+
+struct error *pod_events_new(const struct pod_events_options *options, struct pod_events **out) {
+    struct pod_events *events = calloc(1, sizeof *events);
+    *out = NULL;
+    if (!events)
+        return error_no_memory();
+    events->meter = options->meter;
+    events->normal = options->normal;
+    events->kinds = options->kinds;
+    events->post = options->post;
+    events->ctx = options->ctx;
+    events->cluster = strdup(options->cluster);
+    struct client_options client = {.cluster = options->cluster,
+                                    .transport = options->transport,
+                                    .max_in_flight = 1,
+                                    .budget = options->budget,
+                                    .meter = options->meter};
+    struct error *error = events->cluster ? client_new(&client, &events->client) : error_no_memory();
+    struct owner_chain_options chain = {.client = events->client,
+                                        .origin = options->origin,
+                                        .kinds = options->kinds,
+                                        .n_kinds = options->n_kinds,
+                                        .seed = options->seed};
+    if (!error)
+        error = owner_chain_new(&chain, &events->chain);
+    if (!error)
+        error = pod_groups_new(options->seed, &events->groups);
+    if (!error)
+        error = make_watch(events, options);
+    if (error) {
+        pod_events_free(events);
+        return error;
+    }
+    *out = events;
+    return NULL;
+}
+
+void pod_events_free(struct pod_events *events) {
+    if (!events)
+        return;
+    optional_watch_free(events->watch);
+    owner_chain_free(events->chain);
+    client_free(events->client);
+    pod_groups_free(events->groups);
+    if (events->current)
+        waiting_free(events->current);
+    for (struct waiting *w = events->first, *next; w; w = next) {
+        next = w->next;
+        waiting_free(w);
+    }
+    for (size_t i = 0; i < events->n_looks; i++)
+        free(events->looks[i]);
+    meter_pods_watched(events->meter, false);
+    free(events->cluster);
+    free(events);
+}
+
+struct oom { // of one pod
+    struct pod_events *events;
+    const struct json *pod;
+};
+
+static bool is_new_kill(struct pod_events *events, uint64_t id) {
+    for (size_t i = 0; i < SEEN_MAX && i < events->n_seen; i++)
+        if (events->seen[i] == id)
+            return false;
+    events->seen[events->n_seen++ % SEEN_MAX] = id;
+    return true;
+}
+
+static void on_oom(void *ctx, const char *text, uint64_t id) {
+    const struct oom *oom = ctx;
+    const struct json *owner = object_controller(oom->pod);
+    if (!owner || !is_new_kill(oom->events, id))
+        return;
+    struct owner_ref from = {json_string_or(json_get(owner, "apiVersion"), ""),
+                             json_string_or(json_get(owner, "kind"), ""), object_namespace(oom->pod),
+                             json_string_or(json_get(owner, "name"), ""), json_string_or(json_get(owner, "uid"), "")};
+    struct pod_note note = {.pod = object_name(oom->pod),
+                            .pod_uid = object_uid(oom->pod),
+                            .reason = "OOMKilled",
+                            .warning = true,
+                            .text = text};
+    put(oom->events, &from, &note, false);
+}
+
+static void read_pod(void *ctx, const struct json *pod) {
+    struct oom oom = {ctx, pod};
+    pod_oom_each(pod, oom.events->since_wall_ns, on_oom, &oom);
+}
+
+static void tell_refused(struct pod_events *events, const char *problem) {
+    events->reads_at_ns = events->now_ns + REFUSED_NS;
+    if (!events->told_refused)
+        log_fields(
+            LOG_WARN,
+            "the worker does not let the host read pods or their owners: what happens to pods there is not told; "
+            "grant get and list of pods, or set podEvents: none",
+            {"cluster", events->cluster}, {"error", problem});
+    events->told_refused = true;
+}
+
+static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem) {
+    struct pod_events *events = ctx;
+    struct waiting *w = TAKE(events->current);
+    if (outcome == OWNER_FOUND) {
+        struct pod_note note = {*mirror, w->pod, w->pod_uid, w->reason, w->warning, w->text};
+        add(events, &note);
+    } else {
+        meter_pods(events->meter, outcome == OWNER_NONE ? METER_PODS_OTHER : METER_PODS_UNREAD, 1);
+    }
+    if (outcome == OWNER_REFUSED)
+        tell_refused(events, problem);
+    waiting_free(w);
+}
+
+static struct waiting *take_waiting(struct pod_events *events) {
+    struct waiting *w = events->first;
+    events->first = w->next;
+    if (!events->first)
+        events->last = NULL;
+    events->n_waiting--;
+    return w;
+}
+
+// Drops what waits while reading is refused.
+static void drop_waiting(struct pod_events *events) {
+    while (events->first) {
+        waiting_free(take_waiting(events));
+        meter_pods(events->meter, METER_PODS_UNREAD, 1);
+    }
+}
+
+static int64_t search(struct pod_events *events, struct moment now) {
+    for (;;) {
+        int64_t next_ns = owner_chain_tick(events->chain, now);
+        if (owner_chain_is_busy(events->chain) || !events->first)
+            return next_ns;
+        if (now.mono_ns < events->reads_at_ns) {
+            drop_waiting(events);
+            return CLOCK_NEVER;
+        }
+        struct waiting *w = events->current = take_waiting(events);
+        struct owner_search wanted = {.from = {w->api_version, w->kind, w->namespace_, w->name, w->uid},
+                                      .fresh = w->fresh,
+                                      .read = strcmp(w->kind, "Pod") == 0 ? read_pod : NULL,
+                                      .done = on_owner,
+                                      .ctx = events};
+        if (!owner_chain_find(events->chain, &wanted))
+            on_owner(events, OWNER_FAILED, NULL, NULL);
+    }
+}
+
+static void on_pods(void *ctx, struct response *response) {
+    struct pod_events *events = ctx;
+    events->look = 0;
+    if (reason_is_refusal(response->reason))
+        tell_refused(events, response->message);
+    for (const struct json *pod = json_first(json_get(response->value, "items")); pod; pod = json_next(pod))
+        read_pod(events, pod);
+}
+
+static int64_t look(struct pod_events *events, struct moment now) {
+    if (events->n_looks == 0 || events->look)
+        return CLOCK_NEVER;
+    int64_t at_ns = clock_later(events->look_at_ns, events->reads_at_ns);
+    if (now.mono_ns < at_ns || !owner_chain_take_request(events->chain, now, &at_ns))
+        return at_ns;
+    AUTO_TEXT space = events->looks[0];
+    memmove(events->looks, events->looks + 1, --events->n_looks * sizeof *events->looks);
+    events->look_at_ns = now.mono_ns + LOOK_NS;
+    AUTO_TEXT path =
+        text_format("/api/v1/namespaces/%s/pods?fieldSelector=status.phase%%3DFailed&limit=%d", space, LOOK_PODS);
+    struct request request = {.verb = VERB_RAW_GET, .name = path};
+    struct error *error = path ? client_submit(events->client, &request, on_pods, events, &events->look) : NULL;
+    error_free(error);
+    return events->n_looks > 0 ? events->look_at_ns : CLOCK_NEVER;
+}
+
+static void want_look(struct pod_events *events, const char *namespace_) {
+    for (size_t i = 0; i < events->n_looks; i++)
+        if (strcmp(events->looks[i], namespace_) == 0)
+            return;
+    char *copy = events->n_looks < LOOKS_MAX ? strdup(namespace_) : NULL;
+    if (copy)
+        events->looks[events->n_looks++] = copy;
+    else
+        meter_pods(events->meter, METER_PODS_CROWDED, 1);
+}
+
+void pod_events_mirror(struct pod_events *events, size_t kind, const struct json *mirror) {
+    events->begun = true;
+    int64_t failed = json_int64(json_path(mirror, "status", "failed", NULL), 0);
+    wharf_phase phase = {.size = sizeof phase};
+    phase_by_rules(&events->kinds[kind]->abi, mirror, &phase);
+    failed += failed == 0 && phase.phase == WHARF_FAILED; // a kind that does not count them
+    const char *space = object_namespace(mirror);
+    if (failed <= 0 || !text_is_dns_label(space))
+        return;
+    uint64_t hash = text_hash(TEXT_HASH, object_uid(mirror));
+    struct failures *known = &events->failures[hash % FAILURES_MAX];
+    bool more = known->mirror != hash || failed > known->count;
+    *known = (struct failures){hash, failed};
+    if (more)
+        want_look(events, space);
+}
+
+void pod_events_begin(struct pod_events *events) {
+    events->begun = true;
+}
+
+void pod_events_set_normal(struct pod_events *events, bool normal) {
+    if (events->normal == normal)
+        return;
+    events->normal = normal;
+    optional_watch_select(events->watch, fields_of(normal));
+}
+
+void pod_events_set_kinds(struct pod_events *events, struct kind *const *kinds, size_t n_kinds) {
+    events->kinds = kinds;
+    owner_chain_set_kinds(events->chain, kinds, n_kinds);
+}
+
+static void on_report(void *ctx, const struct pod_report *report) {
+    struct pod_events *events = ctx;
+    meter_pods(events->meter, METER_PODS_REPORTED, 1);
+    events->post(events->ctx, &(struct engine_event){.type = EVENT_REMARK,
+                                                     .kind = report->mirror.kind,
+                                                     .remark = {.namespace_ = report->mirror.namespace_,
+                                                                .name = report->mirror.name,
+                                                                .uid = report->mirror.uid,
+                                                                .reason = report->reason,
+                                                                .text = report->text,
+                                                                .warning = report->warning}});
+}
+
+int64_t pod_events_tick(struct pod_events *events, struct moment now) {
+    events->now_ns = now.mono_ns;
+    if (events->since_wall_ns == 0)
+        events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
+    int64_t next_ns = optional_watch_tick(events->watch, events->begun, now);
+    next_ns = clock_earlier(next_ns, search(events, now));
+    next_ns = clock_earlier(next_ns, look(events, now));
+    uint64_t limited = 0;
+    next_ns = clock_earlier(next_ns, pod_groups_tick(events->groups, now.mono_ns, on_report, events, &limited));
+    if (limited > 0)
+        meter_pods(events->meter, METER_PODS_LIMITED, limited);
+    return clock_earlier(next_ns, client_tick(events->client, now));
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened to the pods of mirrors, before it becomes Events on workloads: the same of several pods becomes one
+// report ("3 pods: ..."), and reports of one mirror and reason are limited: 25, then one every 5 minutes. Pure: the
+// time comes in with each call.
+#ifndef WHARF_HOST_PODS_POD_GROUPS_H
+#define WHARF_HOST_PODS_POD_GROUPS_H
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+
+#include <stddef.h>
+
+#define POD_GROUPS_COLLECT_NS (2 * CLOCK_SECOND) // a report waits this long for more pods
+#define POD_GROUPS_AGAIN_NS CLOCK_MINUTE         // at least, between two reports of the same
+#define POD_GROUPS_BURST 25
+#define POD_GROUPS_TOKEN_NS (5 * CLOCK_MINUTE)
+#define POD_GROUPS_TEXT_MAX 700 // bytes of a text from a worker; longer ones are cut
+
+struct pod_mirror { // whose pods they are
+    size_t kind;
+    const char *namespace_, *name, *uid;
+};
+
+struct pod_note {
+    struct pod_mirror mirror;
+    const char *pod, *pod_uid; // name and uid
+    const char *reason;        // as the worker wrote it
+    bool warning;
+    const char *text;
+};
+
+struct pod_report {
+    struct pod_mirror mirror;
+    const char *reason; // CamelCase
+    bool warning;
+    const char *text; // "pod a-x7k: Back-off restarting failed container"
+};
+
+struct pod_groups;
+struct error *pod_groups_new(uint64_t seed, struct pod_groups **out);
+void pod_groups_free(struct pod_groups *groups);
+
+// False: dropped, since there are too many groups or memory ran out.
+bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note);
+
+// Calls `report` for what is due, and adds to *dropped what the limit keeps back. Returns the time of the next call.
+int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
+                        void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped);
+
+#endif

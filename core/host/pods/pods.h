@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pods of an object in a worker, of whatever kind: those whose owner references lead to it, directly or through
+// others (a Job of a JobSet, a ReplicaSet). Only metadata is read of what is not theirs.
+#ifndef WHARF_HOST_PODS_PODS_H
+#define WHARF_HOST_PODS_PODS_H
+
+#include "core/json/json.h"
+
+#define PODS_MAX 500    // of one object
+#define PODS_SEEN 20000 // of a namespace
+
+// How they are read; see direct_get.
+struct pods_source {
+    struct error *(*get)(void *ctx, const char *path, bool metadata, struct json **out);
+    void *ctx;
+};
+
+struct pod_container {
+    char *name;
+    bool init, ready, running, terminated;
+    int64_t restarts, exit_code;
+    char *reason; // of waiting or its end; "" if none
+};
+
+struct pod {
+    char *name, *uid, *phase, *reason, *created;
+    char *default_container; // its annotation, or the first one; "" if it has none
+    struct pod_container *containers;
+    size_t n_containers;
+};
+
+struct pods {
+    struct pod *list; // the newest first
+    size_t count;
+    bool truncated;      // there are more
+    struct error *blind; // why some owners were not followed: one more may be missing
+};
+
+// `uid` is the object's.
+struct error *pods_find(const struct pods_source *source, const char *namespace_, const char *uid, struct pods *out);
+void pods_clear(struct pods *pods);
+
+const struct pod_container *pod_container_find(const struct pod *pod, const char *name); // or NULL
+
+// pods_owners.c. Appends the names of the pods, up to `max`, each with a NUL. *blind as in struct pods.
+struct error *pods_names(const struct pods_source *source, const char *namespace_, const char *uid, size_t max,
+                         struct buffer *names, size_t *count, bool *truncated, struct error **blind);
+
+#endif

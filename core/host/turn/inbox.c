@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/turn/inbox.h"
+
+#include "core/base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LOOK_NS (10 * CLOCK_SECOND) // so that a resume from system sleep is noticed
+#define MEMORY_WAIT_NS (10 * CLOCK_MS)
+struct inbox {
+    pthread_mutex_t mutex;
+    pthread_cond_t filled, emptied;
+    struct event_queue *queue;
+    int64_t filled_ns; // since when something has been waiting that the last inbox_take did not see
+    bool poked, closed;
+};
+
+struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out) {
+    struct inbox *inbox = calloc(1, sizeof *inbox);
+    if (!inbox)
+        return error_no_memory();
+    struct error *error = event_queue_new(n_clusters, max_events, max_bytes, &inbox->queue);
+    if (error) {
+        free(inbox);
+        return error;
+    }
+    pthread_mutex_init(&inbox->mutex, NULL);
+    clock_condition_init(&inbox->filled);
+    clock_condition_init(&inbox->emptied);
+    *out = inbox;
+    return NULL;
+}
+
+void inbox_free(struct inbox *inbox) {
+    if (!inbox)
+        return;
+    event_queue_free(inbox->queue);
+    pthread_mutex_destroy(&inbox->mutex);
+    pthread_cond_destroy(&inbox->filled);
+    pthread_cond_destroy(&inbox->emptied);
+    free(inbox);
+}
+
+struct error *inbox_grow(struct inbox *inbox, size_t n_clusters) {
+    pthread_mutex_lock(&inbox->mutex);
+    struct error *error = event_queue_grow(inbox->queue, n_clusters);
+    pthread_mutex_unlock(&inbox->mutex);
+    return error;
+}
+
+void inbox_limit(struct inbox *inbox, size_t max_bytes) {
+    pthread_mutex_lock(&inbox->mutex);
+    event_queue_limit(inbox->queue, max_bytes);
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_mutex_unlock(&inbox->mutex);
+}
+
+bool inbox_is_empty(struct inbox *inbox, size_t cluster) {
+    pthread_mutex_lock(&inbox->mutex);
+    bool empty = event_queue_is_empty(inbox->queue, cluster);
+    pthread_mutex_unlock(&inbox->mutex);
+    return empty;
+}
+
+struct event_item *inbox_item(struct engine_event *event) {
+    struct event_item *item;
+    while (!(item = event_item_new(event)))
+        nanosleep(&(struct timespec){.tv_nsec = MEMORY_WAIT_NS}, NULL);
+    return item;
+}
+
+// With the mutex held: what was put so far has to be taken first. *wakes: it was, and the engine's thread may be
+// waiting.
+static void wait_for_room(struct inbox *inbox, const struct event_item *item, bool *wakes) {
+    while (!inbox->closed && !event_queue_has_room(inbox->queue, item)) {
+        pthread_cond_signal(&inbox->filled);
+        pthread_cond_wait(&inbox->emptied, &inbox->mutex);
+        *wakes = true;
+    }
+}
+
+// With the mutex held. *wakes: the engine's thread may be waiting. The items that a closed inbox does not take.
+static struct event_item *put(struct inbox *inbox, struct event_item *items, bool waits, bool *wakes) {
+    for (struct event_item *item = items, *next; item; item = next) {
+        if (waits)
+            wait_for_room(inbox, item, wakes);
+        if (inbox->closed)
+            return item;
+        next = item->next;
+        if (event_queue_count(inbox->queue) == 0)
+            inbox->filled_ns = clock_now().mono_ns;
+        event_queue_put(inbox->queue, item);
+    }
+    return NULL;
+}
+
+static void post(struct inbox *inbox, struct event_item *items, bool waits) {
+    pthread_mutex_lock(&inbox->mutex);
+    bool wakes = event_queue_ready_ns(inbox->queue) > clock_now().mono_ns;
+    struct event_item *dropped = put(inbox, items, waits, &wakes);
+    pthread_mutex_unlock(&inbox->mutex);
+    if (wakes) // signalled without the mutex, which the engine's thread would only wait for
+        pthread_cond_signal(&inbox->filled);
+    event_items_free(dropped);
+}
+
+void inbox_post(struct inbox *inbox, struct event_item *items) {
+    post(inbox, items, true);
+}
+
+void inbox_post_now(struct inbox *inbox, struct engine_event *event) {
+    post(inbox, inbox_item(event), false);
+}
+
+// The condition variable uses CLOCK_MONOTONIC, the host CLOCK_BOOTTIME: they differ by the time spent suspended.
+static void wait_filled(struct inbox *inbox, int64_t until_ns) {
+    if (until_ns == CLOCK_NEVER) {
+        pthread_cond_wait(&inbox->filled, &inbox->mutex);
+        return;
+    }
+    int64_t left_ns = until_ns - clock_now().mono_ns;
+    if (left_ns <= 0) {
+        inbox->poked = true;
+        return;
+    }
+    if (left_ns > LOOK_NS)
+        left_ns = LOOK_NS;
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    int64_t ns = at.tv_nsec + left_ns % CLOCK_SECOND;
+    at.tv_sec += left_ns / CLOCK_SECOND + ns / CLOCK_SECOND;
+    at.tv_nsec = ns % CLOCK_SECOND;
+    pthread_cond_timedwait(&inbox->filled, &inbox->mutex, &at);
+}
+
+struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    int64_t ready_ns, now_ns;
+    while ((ready_ns = event_queue_ready_ns(inbox->queue)) > (now_ns = clock_now().mono_ns) && !inbox->poked &&
+           !inbox->closed)
+        wait_filled(inbox, clock_earlier(until_ns, ready_ns));
+    inbox->poked = false;
+    struct event_item *items = event_queue_take(inbox->queue, now_ns);
+    inbox->filled_ns = now_ns;
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_mutex_unlock(&inbox->mutex);
+    return items;
+}
+
+void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    event_queue_charge(inbox->queue, engine, now_ns);
+    pthread_mutex_unlock(&inbox->mutex);
+}
+
+int64_t inbox_waiting_since(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    int64_t since_ns = event_queue_count(inbox->queue) > 0 ? inbox->filled_ns : CLOCK_NEVER;
+    pthread_mutex_unlock(&inbox->mutex);
+    return since_ns;
+}
+
+size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    size_t depth = event_queue_depth(inbox->queue, cluster, since_ns);
+    pthread_mutex_unlock(&inbox->mutex);
+    return depth;
+}
+
+void inbox_poke(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    inbox->poked = true;
+    pthread_cond_signal(&inbox->filled);
+    pthread_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_close(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    inbox->closed = true;
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_cond_broadcast(&inbox->filled);
+    pthread_mutex_unlock(&inbox->mutex);
+}

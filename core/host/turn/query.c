@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/turn/query.h"
+
+#include "core/base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define TURN_NS (5 * CLOCK_MS) // further queries wait for the next turn after that
+
+struct query { // on its caller's stack
+    struct query *next;
+    query_run run;
+    void *arg;
+    bool running, done, failed;
+};
+
+struct queries {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; // CLOCK_MONOTONIC
+    struct query *first, **last;
+    void (*poke)(void *ctx);
+    void *ctx;
+    bool open, closed;
+};
+
+struct error *queries_new(struct queries **out) {
+    struct queries *queries = calloc(1, sizeof *queries);
+    if (!queries)
+        return error_no_memory();
+    clock_condition_init(&queries->changed);
+    pthread_mutex_init(&queries->mutex, NULL);
+    queries->last = &queries->first;
+    *out = queries;
+    return NULL;
+}
+
+void queries_free(struct queries *queries) {
+    if (!queries)
+        return;
+    pthread_cond_destroy(&queries->changed);
+    pthread_mutex_destroy(&queries->mutex);
+    free(queries);
+}
+
+void queries_open(struct queries *queries, void (*poke)(void *ctx), void *ctx) {
+    pthread_mutex_lock(&queries->mutex);
+    queries->poke = poke;
+    queries->ctx = ctx;
+    queries->open = !queries->closed;
+    pthread_mutex_unlock(&queries->mutex);
+}
+
+static void drop(struct queries *queries, const struct query *query) {
+    for (struct query **at = &queries->first; *at; at = &(*at)->next) {
+        if (*at != query)
+            continue;
+        *at = query->next;
+        if (!*at)
+            queries->last = at;
+        return;
+    }
+}
+
+// With the mutex. ERROR_LIMIT: it was not begun in time, and never will be.
+static struct error *wait_for(struct queries *queries, struct query *query) {
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += QUERY_PATIENCE_NS / CLOCK_SECOND;
+    while (!query->done && !query->failed) {
+        // One that runs uses its caller's memory.
+        if (query->running)
+            pthread_cond_wait(&queries->changed, &queries->mutex);
+        else if (pthread_cond_timedwait(&queries->changed, &queries->mutex, &at) == ETIMEDOUT && !query->running &&
+                 !query->done && !query->failed) {
+            drop(queries, query);
+            return error_new(ERROR_LIMIT, "the host has not answered for %d s: it is busy or stalled, see /healthz",
+                             (int)(QUERY_PATIENCE_NS / CLOCK_SECOND));
+        }
+    }
+    return query->failed ? error_new(ERROR_STOPPED, "the host is stopping") : NULL;
+}
+
+struct error *queries_ask(struct queries *queries, query_run run, void *arg) {
+    struct query query = {.run = run, .arg = arg};
+    pthread_mutex_lock(&queries->mutex);
+    if (!queries->open) {
+        bool closed = queries->closed;
+        pthread_mutex_unlock(&queries->mutex);
+        return error_new(ERROR_STOPPED, closed ? "the host is stopping" : "the host has not started yet, see /readyz");
+    }
+    *queries->last = &query;
+    queries->last = &query.next;
+    queries->poke(queries->ctx);
+    struct error *error = wait_for(queries, &query);
+    pthread_mutex_unlock(&queries->mutex);
+    return error;
+}
+
+static struct query *take(struct queries *queries) {
+    struct query *query = queries->first;
+    if (!query)
+        return NULL;
+    queries->first = query->next;
+    if (!queries->first)
+        queries->last = &queries->first;
+    return query;
+}
+
+void queries_run(struct queries *queries, struct engine *engine) {
+    struct moment now = clock_now();
+    int64_t until_ns = now.mono_ns + TURN_NS;
+    pthread_mutex_lock(&queries->mutex);
+    for (struct query *query; now.mono_ns < until_ns && (query = take(queries)); now = clock_now()) {
+        query->running = true;
+        pthread_mutex_unlock(&queries->mutex);
+        query->run(query->arg, engine, now);
+        pthread_mutex_lock(&queries->mutex);
+        query->done = true;
+        pthread_cond_broadcast(&queries->changed);
+    }
+    bool more = queries->first;
+    pthread_mutex_unlock(&queries->mutex);
+    if (more)
+        queries->poke(queries->ctx);
+}
+
+void queries_close(struct queries *queries) {
+    pthread_mutex_lock(&queries->mutex);
+    queries->open = false;
+    queries->closed = true;
+    for (struct query *query; (query = take(queries));)
+        query->failed = true;
+    pthread_cond_broadcast(&queries->changed);
+    pthread_mutex_unlock(&queries->mutex);
+}

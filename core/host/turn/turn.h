@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// One turn of the engine: processes the events taken from the queue, in order, and dispatches the updates. Shared by
+// production and simulation.
+#ifndef WHARF_HOST_TURN_TURN_H
+#define WHARF_HOST_TURN_TURN_H
+
+#include "core/host/turn/dispatch.h"
+#include "core/host/turn/event_queue.h"
+
+#define TURN_STEP_NS (CLOCK_MS / 100)
+
+// The size of an update before a step.
+struct turn_mark {
+    size_t commands, events, log;
+};
+
+struct turn {
+    struct engine *engine;
+    struct dispatch *dispatch;
+    struct update update;            // update.wake_ns: when the next turn is needed, even without an event
+    struct histogram steps;          // how long each step took, and what it led to; first bound TURN_STEP_NS
+    int64_t first_ns;                // when the update got its first command
+    struct moment (*now)(void *ctx); // called for each event
+    // Called before each event from the queue, and after each step, with the update not dispatched yet and its size
+    // before the step; may be NULL.
+    void (*before)(void *ctx, const struct engine_event *event);
+    void (*after)(void *ctx, const struct update *update, const struct turn_mark *older);
+    void *ctx;
+};
+
+// Takes the items, a linked list; NULL: only time has passed. Returns their number.
+size_t turn_run(struct turn *turn, struct event_item *items);
+
+#endif

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/watchers/kueue_workloads.h"
+
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/kueue_labels.h"
+#include "core/host/watchers/optional_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRANGERS_MAX 1024       // Workloads whose object was not seen, as it may not have been seen yet
+#define KEY_MAX (64 + 40)        // namespace/uid
+#define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
+
+struct item {                  // of one object
+    struct engine_event event; // owns its strings; its state is NULL while the object has no Workload
+    struct item *next_due;
+    struct item *older, *newer; // strangers
+    bool seen;                  // the object was; else it is a stranger
+    bool due, told, dead;
+    unsigned list;   // of its kind, in which or since which it was seen
+    unsigned epoch;  // of the list in which or since which its Workload was seen
+    size_t kept;     // counted in the budget
+    const char *uid; // of the object, in `key`
+    char key[KEY_MAX];
+};
+
+struct kueue_workloads {
+    size_t cluster;
+    char *name;
+    void (*post)(void *ctx, struct engine_event *event);
+    void *ctx;
+    struct budget *budget; // NULL: of the management cluster, which is trusted
+    bool told_over;
+
+    struct map items; // by namespace and uid of the object: a Workload speaks for objects of its own namespace alone
+    unsigned *lists;  // of the kinds
+    size_t n_lists;
+    struct item *due;
+    struct item *oldest, *newest; // strangers
+    size_t n_strangers;
+    struct optional_watch *watch;
+    const char *version; // served
+    unsigned epoch;
+    bool begun;
+};
+
+static const char *const versions[] = {"v1beta2", "v1beta1", NULL};
+
+static void unlink_stranger(struct kueue_workloads *workloads, struct item *item) {
+    *(item->older ? &item->older->newer : &workloads->oldest) = item->newer;
+    *(item->newer ? &item->newer->older : &workloads->newest) = item->older;
+    item->older = item->newer = NULL;
+    workloads->n_strangers--;
+}
+
+static void link_stranger(struct kueue_workloads *workloads, struct item *item) {
+    item->older = workloads->newest;
+    *(item->older ? &item->older->newer : &workloads->oldest) = item;
+    workloads->newest = item;
+    workloads->n_strangers++;
+}
+
+static void clear_event(struct item *item) {
+    if (item->event.type == EVENT_QUEUED)
+        engine_event_clear(&item->event);
+    item->event.type = EVENT_TIME;
+}
+
+// Counts what the item takes with `event`. False: the memory budget of the worker does not allow it.
+static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
+    size_t state = event->type == EVENT_QUEUED ? sizeof *event->queued.state + engine_event_texts(event) : 0;
+    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + state;
+    if (budget_keep(workloads->budget, item->kept, bytes)) {
+        item->kept = bytes;
+        return true;
+    }
+    if (!workloads->told_over)
+        log_fields(LOG_WARN,
+                   "the worker's Kueue Workloads exceed its memory budget: why further workloads are queued there is "
+                   "unknown; raise memory.perCluster",
+                   {"cluster", workloads->name});
+    workloads->told_over = true;
+    return false;
+}
+
+static void remove_item(struct kueue_workloads *workloads, struct item *item) {
+    if (!item->seen)
+        unlink_stranger(workloads, item);
+    map_remove(&workloads->items, item->key);
+    clear_event(item);
+    (void)budget_keep(workloads->budget, item->kept, 0);
+    item->dead = true;
+    if (!item->due) // else it is freed when its turn comes
+        free(item);
+}
+
+// Of the object with this uid in the namespace of `object`. False: there cannot be one.
+static bool write_key(char key[KEY_MAX], const struct json *object, const char *uid) {
+    return *uid && snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) < KEY_MAX;
+}
+
+static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid) {
+    char key[KEY_MAX];
+    return write_key(key, object, uid) ? map_get(&workloads->items, key) : NULL;
+}
+
+// NULL when out of memory, or over the budget.
+static struct item *make_item(struct kueue_workloads *workloads, const struct json *object, const char *uid,
+                              bool seen) {
+    char key[KEY_MAX];
+    if (!write_key(key, object, uid))
+        return NULL;
+    struct item *item = map_get(&workloads->items, key);
+    if (item)
+        return item;
+    item = calloc(1, sizeof *item);
+    if (!item)
+        return NULL;
+    text_copy(item->key, sizeof item->key, key);
+    item->uid = strchr(item->key, '/') + 1;
+    item->event.type = EVENT_TIME;
+    item->seen = seen;
+    bool kept = keep(workloads, item, &item->event);
+    if (!kept || !map_put(&workloads->items, item->key, item)) {
+        (void)budget_keep(workloads->budget, item->kept, 0);
+        free(item);
+        return NULL;
+    }
+    if (seen)
+        return item;
+    link_stranger(workloads, item);
+    while (workloads->n_strangers > STRANGERS_MAX)
+        remove_item(workloads, workloads->oldest);
+    return item;
+}
+
+// Its object is no longer in the watch: it is gone, or has lost the label by which it is selected. If it gets that
+// back, no watch shows its Workload again.
+static void leave_item(struct kueue_workloads *workloads, struct item *item) {
+    bool known = item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE;
+    if (!item->seen || !known) {
+        remove_item(workloads, item);
+        return;
+    }
+    item->seen = item->told = false;
+    link_stranger(workloads, item);
+}
+
+static void set_due(struct kueue_workloads *workloads, struct item *item) {
+    if (item->due || !item->seen || item->event.type != EVENT_QUEUED)
+        return;
+    item->due = true;
+    item->next_due = workloads->due;
+    workloads->due = item;
+}
+
+// Replaces what is kept of the item. False: out of memory or over the budget; what is known stays.
+static bool set_event(struct kueue_workloads *workloads, struct item *item, struct engine_event *event) {
+    struct engine_event copy;
+    struct error *error = engine_event_own(event, &copy);
+    bool owned = !error;
+    error_free(error);
+    if (!owned)
+        return false;
+    if (!keep(workloads, item, &copy)) {
+        engine_event_clear(&copy);
+        return false;
+    }
+    clear_event(item);
+    item->event = copy;
+    return true;
+}
+
+// Keeps a copy of what the Workload says; of a stranger it is posted once its object was seen.
+static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
+    struct engine_event event = item->event;
+    event.type = EVENT_QUEUED;
+    event.cluster = workloads->cluster;
+    bool seen = item->event.type == EVENT_QUEUED;
+    event.queued.namespace_ = seen ? item->event.queued.namespace_ : "";
+    event.queued.name = seen ? item->event.queued.name : "";
+    event.queued.uid = item->uid;
+    event.queued.state = state;
+    if (!set_event(workloads, item, &event))
+        return;
+    item->told = false;
+    set_due(workloads, item);
+}
+
+static struct kueue_state no_workload(void) {
+    struct kueue_state none = {.phase = KUEUE_GONE};
+    const char **strings[KUEUE_STATE_STRINGS];
+    kueue_state_strings(&none, strings);
+    for (size_t i = 0; i < KUEUE_STATE_STRINGS; i++)
+        *strings[i] = "";
+    return none;
+}
+
+static void set_object(struct kueue_workloads *workloads, struct item *item, size_t kind, const struct json *object) {
+    struct kueue_state none = no_workload();
+    bool known = item->event.type == EVENT_QUEUED;
+    struct engine_event event = {.type = EVENT_QUEUED, .cluster = workloads->cluster, .kind = kind};
+    event.queued.namespace_ = object_namespace(object);
+    event.queued.name = object_name(object);
+    event.queued.uid = item->uid;
+    event.queued.state = known ? item->event.queued.state : &none;
+    if (set_event(workloads, item, &event))
+        item->told = !known;
+}
+
+void kueue_workloads_seen(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
+    const char *uid = object_uid(object);
+    struct item *item = find_item(workloads, object, uid);
+    bool queued = object_label(object, KUEUE_QUEUE_NAME);
+    if (!item && !queued)
+        return;
+    workloads->begun |= queued;
+    item = item ? item : make_item(workloads, object, uid, true);
+    if (!item)
+        return;
+    bool first = !item->seen || item->event.type != EVENT_QUEUED;
+    if (!item->seen)
+        unlink_stranger(workloads, item);
+    item->seen = true;
+    item->list = kind < workloads->n_lists ? workloads->lists[kind] : 0;
+    if (first)
+        set_object(workloads, item, kind, object);
+    if (!item->told)
+        set_due(workloads, item);
+}
+
+void kueue_workloads_listing(struct kueue_workloads *workloads, size_t kind) {
+    while (workloads->n_lists <= kind) {
+        unsigned *next = array_next(&workloads->lists, workloads->n_lists, sizeof *next);
+        if (!next)
+            return;
+        *next = 0;
+        workloads->n_lists++;
+    }
+    workloads->lists[kind]++;
+}
+
+void kueue_workloads_listed(struct kueue_workloads *workloads, size_t kind) {
+    size_t cursor = 0;
+    for (struct item *item; (item = map_next(&workloads->items, &cursor));)
+        if (item->seen && item->event.type == EVENT_QUEUED && item->event.kind == kind && kind < workloads->n_lists &&
+            item->list != workloads->lists[kind])
+            leave_item(workloads, item);
+}
+
+void kueue_workloads_gone(struct kueue_workloads *workloads, const struct json *object) {
+    struct item *item = find_item(workloads, object, object_uid(object));
+    if (item)
+        leave_item(workloads, item);
+}
+
+static void on_listing(void *ctx, const char *version) {
+    struct kueue_workloads *workloads = ctx;
+    for (size_t i = 0; versions[i]; i++)
+        if (text_equal(versions[i], version))
+            workloads->version = versions[i];
+    workloads->epoch++;
+}
+
+static bool is_named(const struct json *workload) {
+    const char *queue = json_string_or(json_path(workload, "spec", "queueName", NULL), "");
+    return text_is_within(object_name(workload), NAME_BYTES) && text_is_within(object_uid(workload), NAME_BYTES) &&
+           text_is_within(queue, NAME_BYTES);
+}
+
+static void on_seen(void *ctx, struct object *object) {
+    struct kueue_workloads *workloads = ctx;
+    const char *owner = kueue_state_owner(object->value);
+    struct item *item = is_named(object->value) ? make_item(workloads, object->value, owner, false) : NULL;
+    struct kueue_state state;
+    if (item) {
+        kueue_state_read(object->value, workloads->version ? workloads->version : versions[0], &state);
+        item->epoch = workloads->epoch;
+        set_state(workloads, item, &state);
+    }
+    object_free(object);
+}
+
+static void set_gone(struct kueue_workloads *workloads, struct item *item) {
+    struct kueue_state none = no_workload();
+    if (item->seen)
+        set_state(workloads, item, &none);
+    else
+        remove_item(workloads, item);
+}
+
+// Of an older Workload of the object, perhaps: Kueue makes it anew.
+static bool is_of(const struct item *item, const struct json *workload) {
+    return item->event.type == EVENT_QUEUED && text_equal(item->event.queued.state->uid, object_uid(workload));
+}
+
+static void on_gone(void *ctx, struct object *object) {
+    struct kueue_workloads *workloads = ctx;
+    struct item *item = find_item(workloads, object->value, kueue_state_owner(object->value));
+    if (item && is_of(item, object->value))
+        set_gone(workloads, item);
+    object_free(object);
+}
+
+static void on_listed(void *ctx, const char *version) {
+    struct kueue_workloads *workloads = ctx;
+    (void)version;
+    size_t cursor = 0;
+    for (struct item *item; (item = map_next(&workloads->items, &cursor));)
+        if (item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE &&
+            item->epoch != workloads->epoch)
+            set_gone(workloads, item);
+}
+
+static void ignore_state(void *ctx, enum reflector_state state, const char *problem) {
+    (void)ctx;
+    (void)state;
+    (void)problem;
+}
+
+static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
+    struct kueue_workloads *workloads = ctx;
+    (void)open_ns;
+    if (first)
+        log_fields(LOG_WARN,
+                   "the cluster does not let the host watch Kueue's Workloads: why something is queued there is not "
+                   "told; grant list and watch of workloads.kueue.x-k8s.io",
+                   {"cluster", workloads->name}, {"error", problem});
+}
+
+static struct error *make_watch(struct kueue_workloads *workloads, const struct kueue_workloads_options *options) {
+    return optional_watch_new(&(struct optional_watch_options){.reflector = {.cluster = workloads->name,
+                                                                             .group = "kueue.x-k8s.io",
+                                                                             .plural = "workloads",
+                                                                             .versions = versions,
+                                                                             .watch_list = options->watch_list,
+                                                                             .budget = options->budget,
+                                                                             .meter = options->meter,
+                                                                             .seed = options->seed},
+                                                               .transport = options->transport,
+                                                               .handler = {on_listing, on_seen, on_gone, on_listed,
+                                                                           ignore_state, NULL, workloads},
+                                                               .refused = on_refused},
+                              &workloads->watch);
+}
+
+struct error *kueue_workloads_new(const struct kueue_workloads_options *options, struct kueue_workloads **out) {
+    struct kueue_workloads *workloads = calloc(1, sizeof *workloads);
+    *out = NULL;
+    if (!workloads)
+        return error_no_memory();
+    *workloads = (struct kueue_workloads){.cluster = options->cluster,
+                                          .name = strdup(options->name),
+                                          .post = options->post,
+                                          .ctx = options->ctx,
+                                          .budget = options->cluster == ENGINE_MANAGEMENT ? NULL : options->budget};
+    map_init(&workloads->items, options->seed);
+    struct error *error = workloads->name ? make_watch(workloads, options) : error_no_memory();
+    if (error) {
+        kueue_workloads_free(workloads);
+        return error;
+    }
+    *out = workloads;
+    return NULL;
+}
+
+void kueue_workloads_free(struct kueue_workloads *workloads) {
+    if (!workloads)
+        return;
+    optional_watch_free(workloads->watch);
+    for (struct item *item = workloads->due, *next; item; item = next) {
+        next = item->next_due;
+        item->due = false;
+        if (item->dead)
+            free(item);
+    }
+    size_t cursor = 0;
+    for (struct item *item; (item = map_next(&workloads->items, &cursor));) {
+        clear_event(item);
+        (void)budget_keep(workloads->budget, item->kept, 0);
+        free(item);
+    }
+    map_free(&workloads->items);
+    free(workloads->lists);
+    free(workloads->name);
+    free(workloads);
+}
+
+static void post_due(struct kueue_workloads *workloads) {
+    while (workloads->due) {
+        struct item *item = workloads->due;
+        workloads->due = item->next_due;
+        if (item->dead) {
+            free(item);
+            continue;
+        }
+        item->due = false;
+        if (!item->seen)
+            continue;
+        item->told = true;
+        struct engine_event event = item->event;
+        workloads->post(workloads->ctx, &event);
+    }
+}
+
+int64_t kueue_workloads_tick(struct kueue_workloads *workloads, struct moment now) {
+    int64_t next_ns = optional_watch_tick(workloads->watch, workloads->begun, now);
+    post_due(workloads);
+    return next_ns;
+}
