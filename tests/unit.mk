@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 ## make unit      unit tests (cmocka): tests/unit/<folder>/<name>_test.c, one program each (UNIT=PATTERN: only those)
 UNIT ?=
-UNIT_SRC := $(wildcard tests/unit/*/*_test.c)
+UNIT_SRC := $(wildcard tests/unit/*/*_test.c tests/unit/*/*/*_test.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(B)/%)
 UNIT_RUN := $(if $(UNIT),$(foreach t,$(UNIT_BIN),$(if $(findstring $(UNIT),$(t)),$(t))),$(UNIT_BIN))
 TEST_TARGETS += unit
@@ -33,7 +33,7 @@ $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/ki
 $(call unit_bin,adapter/adapters adapter/adapter_file): $(call unit_obj,adapter/adapters_stage) | $(BAD_ADAPTERS)
 
 # Certificates and a server, for what goes over the network.
-$(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel gate)): \
+$(call unit_bin,$(addprefix kube/,$(addprefix transport/,curl_transport curl_cancel curl_limits curl_trust loop tunnel gate) $(addprefix kubeconfig/,kubeconfig endpoint) $(addprefix credentials/,exec_plugin curl_exec))): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
 $(call unit_bin,host/blocking_client host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
 
@@ -44,7 +44,7 @@ $(call unit_bin,fault/%): private LDFLAGS_ALL += $(FAULT_WRAP:%=-Wl,--wrap=%)
 
 # <name>_steps_test.c counts what the code does, not how long it takes: the files that it looks at are compiled once more,
 # with a call into tests/support/steps.c from each basic block. What ships has none of it.
-STEPS_SRC := $(wildcard core/json/*.c) $(addprefix core/base/,map.c buffer.c text.c utf8.c) core/kube/object.c core/kube/span.c $(wildcard core/adapter/services*.c core/engine/carry*.c core/engine/mirror*.c) core/engine/record.c core/adapter/phase.c
+STEPS_SRC := $(wildcard core/json/*.c) $(addprefix core/base/,map.c buffer.c text.c utf8.c) core/kube/object/object.c core/kube/object/span.c $(wildcard core/adapter/services*.c core/engine/carry*.c core/engine/mirror*.c) core/engine/record.c core/adapter/phase.c
 STEPS_OBJ := $(STEPS_SRC:%.c=$(B)/steps/%.o)
 $(filter %_steps_test,$(UNIT_BIN)): $(STEPS_OBJ) $(B)/tests/support/steps.o
 $(STEPS_OBJ): private CFLAGS_ALL += -fsanitize-coverage=trace-pc

@@ -2,7 +2,7 @@
 // Objects that commands apply to clusters and delete from them.
 #include "core/base/text.h"
 #include "core/cmd/cluster.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "core/host/check/preflight.h"
 #include "core/host/io/cluster_transport.h"
 #include "core/host/startup/seal_source.h"
-#include "core/kube/curl_transport.h"
-#include "core/kube/exec_plugin.h"
+#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/ask.h"
-#include "core/kube/cluster_id.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/api/cluster_id.h"
+#include "core/kube/client/ask.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/config/config.h"
 #include "core/host/io/cluster_transport.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/cmd/remote.h"
 #include "core/config/config.h"
-#include "core/kube/kubeconfig_file.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>

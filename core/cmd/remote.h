@@ -6,8 +6,8 @@
 
 #include "core/cmd/main.h"
 #include "core/json/json.h"
-#include "core/kube/client.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/client/client.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 struct remote_options { // NULL: not given
     const char *server; // "http://127.0.0.1:9440", "unix:/run/wharf/9440.sock"

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

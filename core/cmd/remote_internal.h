@@ -6,7 +6,7 @@
 
 #include "core/cmd/remote.h"
 #include "core/config/config.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #define REMOTE_PLACES 3 // a Unix socket, an address, and the Service in the management cluster
 

@@ -4,8 +4,8 @@
 #include "core/base/text.h"
 #include "core/cmd/cluster.h"
 #include "core/cmd/remote_internal.h"
-#include "core/kube/ask.h"
-#include "core/kube/cluster_id.h"
+#include "core/kube/api/cluster_id.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

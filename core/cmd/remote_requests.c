@@ -3,7 +3,7 @@
 // asked for.
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include "core/cmd/remote_internal.h"
 #include "core/host/check/rights.h"
 #include "core/host/token_life.h"
-#include "core/kube/ask.h"
-#include "core/kube/server_url.h"
-#include "core/kube/token_request.h"
+#include "core/kube/api/token_request.h"
+#include "core/kube/client/ask.h"
+#include "core/kube/kubeconfig/server_url.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "core/cmd/setup.h"
 #include "core/cmd/signals.h"
 #include "core/host/host.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <malloc.h>
 #include <stdio.h>

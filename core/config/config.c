@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/trust.h"
 #include "core/config/config_reader.h"
-#include "core/kube/budget.h"
+#include "core/kube/object/budget.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
-#include "core/kube/exec_policy.h"
+#include "core/kube/kubeconfig/exec_policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -188,7 +188,7 @@ struct config {
     int64_t orphan_grace_ns;          // default 1 h; 0: orphans are never held
     size_t memory_per_cluster;        // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
     size_t max_object_size;           // 2 MiB
-    size_t max_object_nodes;          // and 100,000; see core/kube/budget.h
+    size_t max_object_nodes;          // and 100,000; see core/kube/object/budget.h
     size_t max_status_size;           // memory.maxStatusSize: default 256 KiB
     size_t max_workloads;             // memory.maxWorkloads; 0 (default): no limit
     double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000

@@ -2,7 +2,7 @@
 // memory: {perCluster, maxObjectSize, maxObjectNodes, maxStatusSize}.
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
-#include "core/kube/budget.h"
+#include "core/kube/object/budget.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "core/engine/kueue_labels.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "core/engine/fence_types.h"
 #include "core/engine/kueue_state.h"
 #include "core/engine/nodes.h"
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 #include <stdbool.h>
 

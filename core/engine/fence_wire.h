@@ -3,7 +3,7 @@
 #ifndef WHARF_ENGINE_FENCE_WIRE_H
 #define WHARF_ENGINE_FENCE_WIRE_H
 
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 #define FENCE_LEASE "wharf-fence-"    // written by the host, followed by its origin and, with several shards, ".3-of-8"
 #define GUARD_LEASE "wharf-guard-"    // written by the guards, see guard_record.h

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/engine/carry.h"
 #include "core/engine/mirror.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

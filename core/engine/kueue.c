@@ -5,7 +5,7 @@
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/report.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 static const struct json *condition(const struct json *workload, const char *type) {
     const struct json *all = json_path(workload, "status", "conditions", NULL);

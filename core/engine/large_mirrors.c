@@ -3,7 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/cluster_state.h"
-#include "core/kube/object_stub.h"
+#include "core/kube/object/object_stub.h"
 
 static size_t limit_of(const struct engine *engine) {
     return engine->max_orphans * LARGE_MIRRORS_SHARE;

@@ -10,7 +10,7 @@
 #include "core/engine/kueue_strip.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>

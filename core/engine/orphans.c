@@ -12,7 +12,7 @@
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
-#include "core/kube/object_stub.h"
+#include "core/kube/object/object_stub.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 #include <wharf/adapter.h>
 

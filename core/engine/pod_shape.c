@@ -4,7 +4,7 @@
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/pod_request.h"
+#include "core/kube/api/pod_request.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

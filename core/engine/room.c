@@ -3,8 +3,8 @@
 
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
-#include "core/kube/pod_request.h"
-#include "core/kube/quantity.h"
+#include "core/kube/api/pod_request.h"
+#include "core/kube/object/quantity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

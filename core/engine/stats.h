@@ -9,7 +9,7 @@
 #include "core/engine/decide.h"
 #include "core/engine/event.h"
 #include "core/engine/fair_queue.h"
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 #include <stdint.h>
 

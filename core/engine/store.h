@@ -12,7 +12,7 @@
 #include "core/engine/fair_queue.h"
 #include "core/engine/pieces.h"
 #include "core/engine/throttle.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <wharf/adapter.h>
 

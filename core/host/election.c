@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/sightings.h"
-#include "core/kube/events.h"
+#include "core/kube/api/events.h"
 
 #include <stdio.h>
 #include <stdlib.h>

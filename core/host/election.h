@@ -9,8 +9,8 @@
 #define WHARF_HOST_ELECTION_H
 
 #include "core/engine/event.h"
-#include "core/kube/gate.h"
-#include "core/kube/lease.h"
+#include "core/kube/api/lease.h"
+#include "core/kube/transport/gate.h"
 
 #define ELECTION_SHARDS_MAX 64
 #define ELECTION_LABEL "wharf.dev/election"

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/host/io/cluster_transport.h"
 #include "core/host/startup/seal_source.h"
-#include "core/kube/loop.h"
+#include "core/kube/transport/loop.h"
 
 #include <ctype.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #define WHARF_HOST_FENCING_H
 
 #include "core/engine/event.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct fencing_settings {
     bool enabled;

@@ -7,7 +7,7 @@
 #include "core/engine/mirror.h"
 #include "core/engine/shard_hash.h"
 #include "core/engine/throttle.h"
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define WHARF_HOST_GUARD_RUN_H
 
 #include "core/engine/guard.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct guard_run_options { // strings and kinds live as long as the guard
     struct guard_options guard;

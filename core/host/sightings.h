@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/json/json.h"
-#include "core/kube/lease.h"
+#include "core/kube/api/lease.h"
 
 #define SIGHTINGS_MAX 256
 

@@ -5,8 +5,8 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/io/cluster_transport.h"
-#include "core/kube/ask.h"
-#include "core/kube/token_request.h"
+#include "core/kube/api/token_request.h"
+#include "core/kube/client/ask.h"
 
 #include <pthread.h>
 #include <stdlib.h>

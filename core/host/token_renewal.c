@@ -5,7 +5,7 @@
 #include "core/base/map.h"
 #include "core/base/text.h"
 #include "core/host/token_job.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <pthread.h>
 #include <stdio.h>

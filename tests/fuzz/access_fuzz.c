@@ -6,8 +6,8 @@
 
 #include "core/base/text.h"
 #include "core/host/token_life.h"
-#include "core/kube/exec_plugin.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/serve/access/auth.h"
 #include "core/serve/http/route.h"
 

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/simulation/kinds.h"
 
 #include <string.h>

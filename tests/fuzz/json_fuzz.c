@@ -8,7 +8,7 @@
 #include "core/json/json.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
-#include "core/kube/span.h"
+#include "core/kube/object/span.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
 #include "core/base/text.h"
 #include "core/engine/pod_shape.h"
 #include "core/host/watchers/node_table.h"
-#include "core/kube/pod_request.h"
-#include "core/kube/prune.h"
-#include "core/kube/quantity.h"
+#include "core/kube/api/pod_request.h"
+#include "core/kube/object/prune.h"
+#include "core/kube/object/quantity.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/base/text.h"
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // the body.
 #include "tests/fuzz/fuzz.h"
 
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 #include <stdlib.h>
 #include <string.h>

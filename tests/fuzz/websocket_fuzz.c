@@ -6,8 +6,8 @@
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
 #include "core/cmd/exec/session.h"
-#include "core/kube/tunnel.h"
-#include "core/kube/websocket.h"
+#include "core/kube/transport/tunnel.h"
+#include "core/kube/transport/websocket.h"
 
 #include <stdlib.h>
 #include <string.h>

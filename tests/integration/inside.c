@@ -3,7 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/host/startup/load_adapters.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <fcntl.h>
 #include <pthread.h>

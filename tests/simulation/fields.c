@@ -3,7 +3,7 @@
 
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/pests.h"

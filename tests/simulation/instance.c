@@ -453,7 +453,7 @@ static bool run_engine(struct trial *trial) {
     return true;
 }
 
-// As a turn of core/kube/loop.c: what was posted, then a tick.
+// As a turn of core/kube/transport/loop.c: what was posted, then a tick.
 static bool run_link(struct trial *trial, size_t cluster) {
     struct instance *host = trial->host;
     struct link *link = host->links[cluster];

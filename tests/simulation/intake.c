@@ -2,7 +2,7 @@
 #include "tests/simulation/intake.h"
 
 #include "core/engine/mirror.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/leases.h"

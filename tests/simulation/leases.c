@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/leases.h"
 
-#include "core/kube/gate.h"
+#include "core/kube/transport/gate.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/rules.h"
 

@@ -3,7 +3,7 @@
 #include "core/engine/kueue.h"
 #include "core/engine/kueue_state.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/simulation/rules.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // its next reconciliation, or an Event that reports why it waits. Nor does a mirror stay suspended by the host in
 // silence while its workload is to run.
 #include "core/adapter/phase.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/simulation/crew.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"

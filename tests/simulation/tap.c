@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between a link and the simulated network: passes each request to the rules, tracks the writes in flight, and marks
 // the link to be called after its handlers ran.
-#include "core/kube/gate.h"
+#include "core/kube/transport/gate.h"
 #include "tests/simulation/replica_tap.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/trial.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network on virtual time between clients and the clusters of world.h: implements core/kube/transport.h, with latency
-// and faults from a seed or set by the harness. Everything happens in sim_net_advance, which calls the handlers; it is
-// deterministic for a seed and sequence of calls.
+// A network on virtual time between clients and the clusters of world.h: implements core/kube/transport/transport.h,
+// with latency and faults from a seed or set by the harness. Everything happens in sim_net_advance, which calls the
+// handlers; it is deterministic for a seed and sequence of calls.
 //
 // The harness owns time. A round: now = the least of sim_net_due, world_due of each cluster and what else has timers;
 // world_step each cluster; sim_net_advance.
 #ifndef WHARF_WORLD_SIM_TRANSPORT_H
 #define WHARF_WORLD_SIM_TRANSPORT_H
 
-#include "core/kube/transport.h"
+#include "core/kube/transport/transport.h"
 #include "tests/world/service.h"
 #include "tests/world/world.h"
 

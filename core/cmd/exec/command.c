@@ -4,7 +4,7 @@
 #include "core/cmd/exec/session.h"
 #include "core/cmd/remote.h"
 #include "core/json/json.h"
-#include "core/kube/websocket.h"
+#include "core/kube/transport/websocket.h"
 
 #include <stdlib.h>
 #include <string.h>

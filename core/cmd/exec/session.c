@@ -4,7 +4,7 @@
 #include "core/base/text.h"
 #include "core/cmd/exec/terminal.h"
 #include "core/json/json.h"
-#include "core/kube/websocket.h"
+#include "core/kube/transport/websocket.h"
 
 #include <errno.h>
 #include <poll.h>

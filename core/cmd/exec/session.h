@@ -4,7 +4,7 @@
 #ifndef WHARF_CMD_EXEC_SESSION_H
 #define WHARF_CMD_EXEC_SESSION_H
 
-#include "core/kube/tunnel.h"
+#include "core/kube/transport/tunnel.h"
 
 enum channel {
     CHANNEL_STDIN,

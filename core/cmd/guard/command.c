@@ -9,9 +9,9 @@
 #include "core/host/check/rights.h"
 #include "core/host/guard_run.h"
 #include "core/host/io/cluster_transport.h"
-#include "core/kube/budget.h"
-#include "core/kube/curl_transport.h"
-#include "core/kube/loop.h"
+#include "core/kube/object/budget.h"
+#include "core/kube/transport/curl_transport.h"
+#include "core/kube/transport/loop.h"
 #include "core/serve/http/http.h"
 #include "core/serve/metrics/guard_pages.h"
 

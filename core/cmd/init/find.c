@@ -3,8 +3,8 @@
 #include "core/base/text.h"
 #include "core/cmd/init/init.h"
 #include "core/cmd/setup.h"
-#include "core/kube/api_resources.h"
-#include "core/kube/kubeconfig_file.h"
+#include "core/kube/api/api_resources.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 // What the host may do with its new credentials.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/kube/access_review.h"
-#include "core/kube/api_resources.h"
-#include "core/kube/ask.h"
+#include "core/kube/api/access_review.h"
+#include "core/kube/api/api_resources.h"
+#include "core/kube/client/ask.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
 #include "core/json/yaml.h"
-#include "core/kube/ask.h"
-#include "core/kube/token_request.h"
+#include "core/kube/api/token_request.h"
+#include "core/kube/client/ask.h"
 
 #include <stdio.h>
 #include <string.h>

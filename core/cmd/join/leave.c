@@ -5,7 +5,7 @@
 #include "core/cmd/join/join.h"
 #include "core/cmd/main.h"
 #include "core/cmd/remote.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // Takes the host's rights away from a worker.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/host/check/rights.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/operate/operate.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "core/cmd/main.h"
 #include "core/cmd/plan/plan.h"
 #include "core/cmd/setup.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
 

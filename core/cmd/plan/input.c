@@ -4,7 +4,7 @@
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/json/yaml.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <errno.h>
 #include <stdio.h>

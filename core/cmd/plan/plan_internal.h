@@ -8,7 +8,7 @@
 #include "core/cmd/plan/plan.h"
 #include "core/engine/mirror.h"
 #include "core/host/io/cluster_transport.h"
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 // Placeholders for what only the clusters know, valid as values of labels.
 #define PLAN_NO_UID "UID-OF-THE-WORKLOAD"

@@ -2,7 +2,7 @@
 // Validation of the mirror by a worker: a server-side dry run, which passes admission and stores nothing.
 #include "core/cmd/plan/plan_internal.h"
 
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <string.h>
 

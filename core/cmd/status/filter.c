@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

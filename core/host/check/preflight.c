@@ -2,9 +2,9 @@
 #include "core/engine/identity.h"
 #include "core/host/check/preflight_internal.h"
 
-#include "core/kube/api_resources.h"
-#include "core/kube/ask.h"
-#include "core/kube/cluster_id.h"
+#include "core/kube/api/api_resources.h"
+#include "core/kube/api/cluster_id.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // Whether the management cluster's API of each kind has the field that delegates.
 #include "core/host/check/preflight_internal.h"
 
-#include "core/kube/ask.h"
-#include "core/kube/schema.h"
+#include "core/kube/client/ask.h"
+#include "core/kube/object/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "core/host/check/rights.h"
 #include "core/host/startup/seal_source.h"
 
-#include "core/kube/access_review.h"
-#include "core/kube/ask.h"
+#include "core/kube/api/access_review.h"
+#include "core/kube/client/ask.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "core/engine/writer.h"
 #include "core/json/pointer.h"
-#include "core/kube/ask.h"
+#include "core/kube/client/ask.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "core/host/sources/source_folder.h"
 #include "core/host/sources/worker_objects.h"
 
-#include "core/kube/ask.h"
-#include "core/kube/object.h"
+#include "core/kube/client/ask.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/json/json.h"
-#include "core/kube/access_review.h"
+#include "core/kube/api/access_review.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/engine/event.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct access;
 // `client` and `probe` are not owned. The probe is asked whether all rights were revoked; `post`: see link_options.

@@ -2,7 +2,7 @@
 #include "core/host/io/blocking_client.h"
 
 #include "core/base/clock.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #define POLL_NS (100 * CLOCK_MS)
 #define PATIENCE_NS (20 * CLOCK_SECOND)

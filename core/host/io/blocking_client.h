@@ -5,8 +5,8 @@
 #define WHARF_HOST_IO_BLOCKING_CLIENT_H
 
 #include "core/json/json.h"
-#include "core/kube/client.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/client/client.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 struct direct {
     struct endpoint *opened, *endpoint; // the transport's, and the one with the credentials in use

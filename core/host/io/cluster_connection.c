@@ -8,7 +8,7 @@
 #include "core/host/host_internal.h"
 #include "core/host/token_life.h"
 #include "core/host/watchers/watcher.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "core/host/io/cluster_transport.h"
 #include "core/host/turn/dispatch.h"
 #include "core/host/turn/outbox.h"
-#include "core/kube/budget.h"
-#include "core/kube/loop.h"
+#include "core/kube/object/budget.h"
+#include "core/kube/transport/loop.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/io/cluster_identity.h"
 
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

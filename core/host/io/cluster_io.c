@@ -12,10 +12,10 @@
 #include "core/host/watchers/capacity_watch.h"
 #include "core/host/watchers/field_check.h"
 #include "core/json/pointer.h"
-#include "core/kube/client.h"
-#include "core/kube/events.h"
-#include "core/kube/probe.h"
-#include "core/kube/reflector.h"
+#include "core/kube/api/events.h"
+#include "core/kube/client/client.h"
+#include "core/kube/client/probe.h"
+#include "core/kube/watch/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "core/host/io/cluster_transport.h"
 
 #include "core/base/memory.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #define WHARF_HOST_IO_CLUSTER_TRANSPORT_H
 
 #include "core/host/sources/worker_spec.h"
-#include "core/kube/client.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/client/client.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 // Zero-initialised.
 struct connection {

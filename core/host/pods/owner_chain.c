@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
-#include "core/kube/api_resources.h"
+#include "core/kube/api/api_resources.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/host/pods/pod_groups.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct owner_ref { // an object; strings are copied where it is taken
     const char *api_version, *kind, *namespace_, *name, *uid;

@@ -9,7 +9,7 @@
 #include "core/config/config.h"
 #include "core/engine/event.h"
 #include "core/host/pods/pod_groups.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct pod_events_options {
     const char *cluster; // name, for log lines; copied

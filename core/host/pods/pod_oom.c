@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <string.h>
 

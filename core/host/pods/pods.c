@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods/pods.h"
-#include "core/kube/api_resources.h"
-#include "core/kube/object.h"
+#include "core/kube/api/api_resources.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

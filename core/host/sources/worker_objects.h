@@ -6,7 +6,7 @@
 
 #include "core/host/sources/worker_spec.h"
 #include "core/host/token_life.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #define WORKER_SECRET_LABEL "wharf.dev/worker"
 #define WORKER_NAME_ANNOTATION "wharf.dev/worker-name"

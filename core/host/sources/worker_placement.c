@@ -4,7 +4,7 @@
 #include "core/base/selector.h"
 #include "core/base/text.h"
 #include "core/json/yaml.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <inttypes.h>
 #include <stdio.h>

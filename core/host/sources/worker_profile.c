@@ -3,7 +3,7 @@
 // credentials come from an exec plugin that the configuration names for the access provider.
 #include "core/base/text.h"
 #include "core/host/sources/worker_objects.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>

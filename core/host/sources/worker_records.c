@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/store.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "core/engine/store.h"
 #include "core/host/sources/worker_objects.h"
 #include "core/host/sources/worker_placement.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 
 #include <math.h>
 #include <stdlib.h>

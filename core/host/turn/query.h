@@ -6,7 +6,7 @@
 #define WHARF_HOST_TURN_QUERY_H
 
 #include "core/engine/engine.h"
-#include "core/kube/kubeconfig.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #define QUERY_PATIENCE_NS (5 * CLOCK_SECOND) // how long a caller waits for its turn
 #define QUERY_READ_NS (10 * CLOCK_SECOND)    // and for an API server

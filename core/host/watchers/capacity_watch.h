@@ -6,8 +6,8 @@
 #define WHARF_HOST_WATCHERS_CAPACITY_WATCH_H
 
 #include "core/engine/event.h"
-#include "core/kube/probe.h"
-#include "core/kube/transport.h"
+#include "core/kube/client/probe.h"
+#include "core/kube/transport/transport.h"
 
 struct capacity_watch_options {
     const char *cluster; // name, for log lines; copied

@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/schema.h"
+#include "core/kube/object/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/base/clock.h"
-#include "core/kube/transport.h"
+#include "core/kube/transport/transport.h"
 
 #define FIELD_CHECK_DELAY_NS (5 * CLOCK_SECOND) // lists come first
 #define FIELD_CHECK_AGAIN_NS (5 * CLOCK_MINUTE) // while it is missing

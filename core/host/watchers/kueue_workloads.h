@@ -5,7 +5,7 @@
 #define WHARF_HOST_WATCHERS_KUEUE_WORKLOADS_H
 
 #include "core/engine/event.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 struct kueue_workloads_options {
     size_t cluster;   // ENGINE_MANAGEMENT or a worker's number

@@ -6,8 +6,8 @@
 #include "core/base/saturate.h"
 #include "core/base/text.h"
 #include "core/host/watchers/pod_keys.h"
-#include "core/kube/object.h"
-#include "core/kube/pod_request.h"
+#include "core/kube/api/pod_request.h"
+#include "core/kube/object/object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_WATCHERS_OBJECT_CHANNEL_H
 #define WHARF_HOST_WATCHERS_OBJECT_CHANNEL_H
 
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 
 struct channel_handler {
     // An object as it is now; freed by the channel.

@@ -6,7 +6,7 @@
 #ifndef WHARF_HOST_WATCHERS_OPTIONAL_WATCH_H
 #define WHARF_HOST_WATCHERS_OPTIONAL_WATCH_H
 
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 
 struct optional_watch_options {
     struct reflector_options reflector; // not copied: what it points to outlives the watch

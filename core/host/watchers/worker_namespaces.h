@@ -5,7 +5,7 @@
 #define WHARF_HOST_WATCHERS_WORKER_NAMESPACES_H
 
 #include "core/engine/event.h"
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 
 struct space_watch_options { // not copied but for `name`
     const char *name;        // of the cluster, for log lines

@@ -5,7 +5,7 @@
 #ifndef WHARF_SERVE_AUTH_H
 #define WHARF_SERVE_AUTH_H
 
-#include "core/kube/types.h"
+#include "core/kube/client/types.h"
 
 #define AUTH_AUDIENCE "wharf.dev"
 #define AUTH_KEPT_NS (10 * CLOCK_SECOND)

@@ -3,8 +3,8 @@
 #include "core/serve/api/api_internal.h"
 
 #include "core/base/text.h"
-#include "core/kube/meter.h"
-#include "core/kube/quantity.h"
+#include "core/kube/client/meter.h"
+#include "core/kube/object/quantity.h"
 
 #include <stdio.h>
 #include <string.h>

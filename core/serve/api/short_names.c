@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/kube/api_resources.h"
+#include "core/kube/api/api_resources.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of clusters: requests, watches, workers.
-#include "core/kube/meter.h"
+#include "core/kube/client/meter.h"
 #include "core/serve/metrics/metrics_internal.h"
 #include "core/serve/metrics/metrics_text.h"
 

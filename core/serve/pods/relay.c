@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "core/kube/websocket.h"
+#include "core/kube/transport/websocket.h"
 
 #include <errno.h>
 #include <poll.h>

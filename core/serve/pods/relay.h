@@ -3,7 +3,7 @@
 #ifndef WHARF_SERVE_RELAY_H
 #define WHARF_SERVE_RELAY_H
 
-#include "core/kube/tunnel.h"
+#include "core/kube/transport/tunnel.h"
 #include "core/serve/access/grants.h"
 
 struct relay {

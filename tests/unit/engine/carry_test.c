@@ -3,7 +3,7 @@
 #include "core/engine/pieces.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/support/trains.h"
 #include "tests/unit/quoted.h"
 

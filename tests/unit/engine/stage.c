@@ -2,7 +2,7 @@
 #include "tests/unit/engine/stage.h"
 
 #include "core/base/buffer.h"
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 
 #include <stdio.h>
 

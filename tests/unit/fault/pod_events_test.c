@@ -3,7 +3,7 @@
 #include "core/host/pods/pod_events.h"
 
 #include "core/base/text.h"
-#include "core/kube/meter.h"
+#include "core/kube/client/meter.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"

@@ -2,7 +2,7 @@
 #include "core/host/io/blocking_client.h"
 
 #include "core/base/text.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 #include "tests/unit/kube/pki.h"
 #include "tests/unit/kube/tls_server.h"
 

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 #include "tests/unit/kube/tls_server.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/gate.h"
+#include "core/kube/transport/gate.h"
 #include "tests/unit/kube/fake_transport.h"
 
 #include <stddef.h>

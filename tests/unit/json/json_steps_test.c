@@ -6,7 +6,7 @@
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
-#include "core/kube/object.h"
+#include "core/kube/object/object.h"
 #include "tests/support/steps.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef WHARF_TESTS_FAKE_TRANSPORT_H
 #define WHARF_TESTS_FAKE_TRANSPORT_H
 
-#include "core/kube/transport.h"
+#include "core/kube/transport/transport.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/text.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 #include "tests/unit/kube/pki.h"
 #include "tests/unit/kube/tls_server.h"
 

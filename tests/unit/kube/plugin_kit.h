@@ -4,7 +4,7 @@
 #define WHARF_TESTS_PLUGIN_KIT_H
 
 #include "core/base/text.h"
-#include "core/kube/exec_plugin.h"
+#include "core/kube/credentials/exec_plugin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/reflector.h"
+#include "core/kube/watch/reflector.h"
 #include "tests/unit/kube/fake_transport.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_SERVE_DESK_H
 #define TESTS_UNIT_SERVE_DESK_H
 
-#include "core/kube/client.h"
+#include "core/kube/client/client.h"
 #include "core/serve/api/api.h"
 #include "core/serve/api/short_names.h"
 #include "tests/unit/engine/stage.h"

@@ -3,7 +3,7 @@
 #include "tests/unit/serve/desk.h"
 
 #include "core/base/log.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/transport/curl_transport.h"
 #include "core/serve/http/http.h"
 #include "core/serve/pods/logs.h"
 #include "tests/unit/kube/tls_server.h"

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Lease (coordination.k8s.io/v1) as a lock among processes, as a state machine without I/O: it says which request
+// is due, and is given the answers and the time. Times of other processes are never compared with the own clock: a
+// record that is unchanged for its leaseDuration, by the own monotonic clock, has expired. The holder counts from when
+// it sent its last accepted renewal, and only for renewDeadline, which is shorter: it stops before another one may
+// begin.
+#ifndef WHARF_KUBE_API_LEASE_H
+#define WHARF_KUBE_API_LEASE_H
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/kube/client/types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LEASE_IDENTITY_MAX 128
+#define LEASE_NAME_MAX 254
+
+#define LEASE_RESOURCE ((struct resource){.group = "coordination.k8s.io", .version = "v1", .plural = "leases"})
+
+struct lease_options {
+    const char *namespace_, *name;
+    const char *identity;  // of this process, never used by another one
+    const char *label_key; // of the Lease, when it is created; NULL: none
+    const char *label_value;
+    const char *annotations; // the same: a JSON object; NULL: none
+    int64_t duration_ns;     // leaseDuration, in whole seconds,
+    int64_t renew_ns;        // > renewDeadline,
+    int64_t retry_ns;        // > retryPeriod
+    uint64_t seed;
+};
+
+// What the Lease says.
+struct lease_record {
+    char holder[LEASE_IDENTITY_MAX]; // "": nobody
+    char acquired[CLOCK_RFC3339_MAX], renewed[CLOCK_RFC3339_MAX];
+    char version[24];
+    int64_t duration_ns;
+    int64_t transitions;
+};
+
+enum lease_request { LEASE_NONE, LEASE_GET, LEASE_CREATE, LEASE_PATCH };
+
+struct lease { // fields are read by lease.c only
+    char namespace_[64], name[LEASE_NAME_MAX], identity[LEASE_IDENTITY_MAX];
+    char label[320], annotations[256];
+    int64_t duration_ns, renew_ns, retry_ns;
+    struct random random;
+    bool wanted, leaving;
+    bool known;        // `exists` and `record` are the newest that was read, and may be built upon
+    bool exists, mine; // mine: this process holds it, or did and nobody has taken it since
+    bool waits;        // it does not exist, but the holder may not know: until observed_ns + duration_ns
+    struct lease_record record;
+    int64_t observed_ns;      // when the record was first seen as it is
+    enum lease_request flies; // the request in flight
+    int64_t sent_ns;
+    char sent[CLOCK_RFC3339_MAX]; // renewTime of the last renewal, by which it is recognised without its answer
+    int64_t sent_renewal_ns;
+    int64_t until_ns; // held until then; 0: not held
+    int64_t at_ns;    // no request before that
+    uint64_t term;
+    char problem[200]; // of the last request that failed; "": none
+    char body[1600];
+};
+
+void lease_init(struct lease *lease, const struct lease_options *options);
+
+// Whether it is to be held; initially not. What is held is not given back by this.
+void lease_want(struct lease *lease, bool wanted);
+// No longer held from now on. The Lease is given back with the next request, unless it is wanted again before; the work
+// that it protects must have ended.
+void lease_release(struct lease *lease, struct moment now);
+
+// The request that is due, whose strings are valid until the next call; LEASE_NONE: none before *at_ns. A read of many
+// Leases may stand for LEASE_GET, see lease_observe.
+enum lease_request lease_next(struct lease *lease, struct moment now, struct request *request, int64_t *at_ns);
+// It is being sent: nothing else is due until it is answered.
+void lease_sent(struct lease *lease, enum lease_request type, struct moment now);
+// Its answer; NULL: it was cancelled, and its outcome is unknown.
+void lease_answer(struct lease *lease, const struct response *response, struct moment now);
+// What a list that was sent at `sent_ns` says of it: the object; NULL: it does not exist. Ignored if a write of it was
+// in flight then or since.
+void lease_observe(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now);
+
+// Until when it is held, by the monotonic clock; 0: it is not. May have passed: the holder checks that itself.
+int64_t lease_until_ns(const struct lease *lease);
+// How often it was taken: what another process may have done while it was not held is not known in a new term.
+uint64_t lease_term(const struct lease *lease);
+// Whether this process is named as the holder, even if it may not act any longer.
+bool lease_is_mine(const struct lease *lease);
+// Somebody else holds it, as far as is known.
+bool lease_is_others(const struct lease *lease, struct moment now);
+const char *lease_holder(const struct lease *lease); // as last read; "": nobody, or not known
+const char *lease_problem(const struct lease *lease);
+
+#endif

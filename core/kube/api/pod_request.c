@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/api/pod_request.h"
+
+#include "core/base/saturate.h"
+#include "core/base/text.h"
+#include "core/kube/object/quantity.h"
+
+#include <string.h>
+
+static struct resource_amount *find(struct resource_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return &list->items[i];
+    return NULL;
+}
+
+// An item of the name, 0 at first; NULL: there is no room, or no resource has such a name.
+static struct resource_amount *make(struct resource_list *list, const char *name) {
+    struct resource_amount *item = find(list, name);
+    if (item || list->count == RESOURCES_MAX || strnlen(name, RESOURCE_NAME_MAX + 1) > RESOURCE_NAME_MAX)
+        return item;
+    item = &list->items[list->count++];
+    *item = (struct resource_amount){.name = name};
+    return item;
+}
+
+int64_t resource_get(const struct resource_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return list->items[i].amount;
+    return 0;
+}
+
+bool resource_add(struct resource_list *list, const char *name, int64_t amount) {
+    struct resource_amount *item = amount > 0 ? make(list, name) : NULL;
+    if (item)
+        item->amount = int64_plus(item->amount, amount);
+    return item || amount <= 0;
+}
+
+static void add_all(struct resource_list *to, const struct resource_list *from) {
+    for (size_t i = 0; i < from->count; i++)
+        (void)resource_add(to, from->items[i].name, from->items[i].amount);
+}
+
+static void take_more(struct resource_list *to, const struct resource_list *from) {
+    for (size_t i = 0; i < from->count; i++) {
+        struct resource_amount *item = make(to, from->items[i].name);
+        if (item && from->items[i].amount > item->amount)
+            item->amount = from->items[i].amount;
+    }
+}
+
+// False: not a quantity. Negative ones count as 0.
+static bool read_amount(const struct json *value, const char *name, int64_t *amount) {
+    const char *text = json_is(value, JSON_NUMBER) ? json_number_text(value) : json_string(value);
+    if (!text || !quantity_parse(text, quantity_is_milli(name), amount))
+        return false;
+    *amount = *amount > 0 ? *amount : 0;
+    return true;
+}
+
+void resource_read(const struct json *value, struct resource_list *out) {
+    out->count = 0;
+    for (const struct json *member = json_first(value); member && json_key(member); member = json_next(member)) {
+        int64_t amount = 0;
+        struct resource_amount *item =
+            read_amount(member, json_key(member), &amount) ? make(out, json_key(member)) : NULL;
+        if (item)
+            item->amount = amount;
+    }
+}
+
+// Requests, and limits where there is no request.
+static void read_resources(const struct json *resources, struct resource_list *out) {
+    struct resource_list limits;
+    resource_read(json_get(resources, "requests"), out);
+    resource_read(json_get(resources, "limits"), &limits);
+    for (size_t i = 0; i < limits.count; i++)
+        if (!find(out, limits.items[i].name))
+            (void)resource_add(out, limits.items[i].name, limits.items[i].amount);
+}
+
+static const struct json *status_of(const struct json *statuses, const char *name) {
+    for (const struct json *item = json_first(statuses); item && name; item = json_next(item))
+        if (text_equal(json_string(json_get(item, "name")), name))
+            return item;
+    return NULL;
+}
+
+// In-place resizing: the scheduler counts the most of what is asked for, allocated and in use.
+static void read_container(const struct json *container, const struct json *statuses, struct resource_list *out) {
+    struct resource_list other;
+    read_resources(json_get(container, "resources"), out);
+    const struct json *status = status_of(statuses, json_string(json_get(container, "name")));
+    if (!status)
+        return;
+    resource_read(json_get(status, "allocatedResources"), &other);
+    take_more(out, &other);
+    resource_read(json_path(status, "resources", "requests", NULL), &other);
+    take_more(out, &other);
+}
+
+// Requests of the pod as a whole (spec.resources) replace the sums of its containers.
+static void take_pod_level(const struct json *resources, struct resource_list *out) {
+    struct resource_list whole;
+    resource_read(json_get(resources, "requests"), &whole);
+    for (size_t i = 0; i < whole.count; i++) {
+        struct resource_amount *item = make(out, whole.items[i].name);
+        if (item)
+            item->amount = whole.items[i].amount;
+    }
+    resource_read(json_get(resources, "limits"), &whole);
+    for (size_t i = 0; i < whole.count; i++)
+        if (!find(out, whole.items[i].name))
+            (void)resource_add(out, whole.items[i].name, whole.items[i].amount);
+}
+
+static void read_containers(const struct json *spec, const struct json *status, struct resource_list *out) {
+    const struct json *statuses = json_get(status, "containerStatuses");
+    for (const struct json *c = json_first(json_get(spec, "containers")); c; c = json_next(c)) {
+        struct resource_list one;
+        read_container(c, statuses, &one);
+        add_all(out, &one);
+    }
+}
+
+// The sidecars are added to `out`; the most that starting needs goes to `most`.
+static void read_init_containers(const struct json *spec, const struct json *status, struct resource_list *out,
+                                 struct resource_list *most) {
+    const struct json *statuses = json_get(status, "initContainerStatuses");
+    struct resource_list sidecars = {.count = 0};
+    for (const struct json *c = json_first(json_get(spec, "initContainers")); c; c = json_next(c)) {
+        struct resource_list one;
+        read_container(c, statuses, &one);
+        if (text_equal(json_string(json_get(c, "restartPolicy")), "Always")) {
+            add_all(out, &one);
+            add_all(&sidecars, &one);
+            take_more(most, &sidecars);
+            continue;
+        }
+        add_all(&one, &sidecars);
+        take_more(most, &one);
+    }
+}
+
+void pod_request_read(const struct json *spec, const struct json *status, struct resource_list *out) {
+    struct resource_list most = {.count = 0}, overhead;
+    out->count = 0;
+    (void)resource_add(out, RESOURCE_PODS, 1);
+    read_containers(spec, status, out);
+    read_init_containers(spec, status, out, &most);
+    take_more(out, &most);
+    take_pod_level(json_get(spec, "resources"), out);
+    resource_read(json_get(spec, "overhead"), &overhead);
+    add_all(out, &overhead);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod asks of a node, as the scheduler counts it (component-helpers resource.PodRequests): its containers and
+// sidecars together, or an init container with the sidecars started before it, whichever is more, and the overhead.
+// Where a container has a limit and no request, the limit counts, which is what the API server makes of it.
+#ifndef WHARF_KUBE_API_POD_REQUEST_H
+#define WHARF_KUBE_API_POD_REQUEST_H
+
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RESOURCES_MAX 32 // different ones of a pod or a node; further ones are ignored
+#define RESOURCE_PODS "pods"
+#define RESOURCE_NAME_MAX 317 // a qualified name: 253 before the slash and 63 after it; longer ones are ignored
+
+struct resource_amount {
+    const char *name;
+    int64_t amount; // in units, cpu in thousandths; never negative
+};
+
+struct resource_list {
+    struct resource_amount items[RESOURCES_MAX]; // each name once
+    size_t count;
+};
+
+int64_t resource_get(const struct resource_list *list, const char *name); // 0: none
+// Adds up, without overflow; an amount of 0 is left out. False: there is no room.
+bool resource_add(struct resource_list *list, const char *name, int64_t amount);
+
+// A ResourceList of the API ({"cpu":"500m"}); what is not a quantity is left out.
+void resource_read(const struct json *value, struct resource_list *out);
+
+// `spec` is a PodSpec; `status` a PodStatus or NULL: what containers have been resized to, or have been given, counts
+// if it is more. One pod is included as RESOURCE_PODS. Names are those in the JSON, which has to outlive them.
+void pod_request_read(const struct json *spec, const struct json *status, struct resource_list *out);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line at level debug for each request to an API server: cluster, verb, path, status code, time. Bodies are never
+// logged.
+#ifndef WHARF_KUBE_CLIENT_REQUEST_LOG_H
+#define WHARF_KUBE_CLIENT_REQUEST_LOG_H
+
+#include "core/kube/client/types.h"
+#include "core/kube/transport/transport.h"
+
+// Of one request; initialised to zeros, and unused unless debug is logged.
+struct request_log {
+    const char *verb; // static
+    char *path;       // owned
+    int64_t begun_ns; // CLOCK_BOOTTIME
+};
+
+const char *request_log_verb(enum verb verb); // "create", "patch", ...
+
+// The request is sent now. A previous one that did not end (cancelled) is dropped.
+void request_log_begin(struct request_log *log, const char *verb, const char *path);
+// A stream was opened and continues.
+void request_log_opened(const struct request_log *log, const char *cluster);
+// It has ended.
+void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result);
+void request_log_free(struct request_log *log);
+
+#endif

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
+#include "core/kube/client/client.h"
+#include "core/kube/object/span.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define EXCERPT_MAX 200
+#define STATUS_NODES 10000
+#define NODE_BYTES 64 // see json.h
+
+static char no_memory_message[] = "out of memory while reading the response";
+
+static const char *const reason_texts[] = {
+    [REASON_OK] = "OK",
+    [REASON_NOT_SENT] = "NotSent",
+    [REASON_UNKNOWN_OUTCOME] = "UnknownOutcome",
+    [REASON_BAD_REQUEST] = "BadRequest",
+    [REASON_UNAUTHORIZED] = "Unauthorized",
+    [REASON_FORBIDDEN] = "Forbidden",
+    [REASON_QUOTA] = "QuotaExceeded",
+    [REASON_NAMESPACE_TERMINATING] = "NamespaceTerminating",
+    [REASON_NOT_FOUND] = "NotFound",
+    [REASON_NAMESPACE_NOT_FOUND] = "NamespaceNotFound",
+    [REASON_KIND_NOT_FOUND] = "KindNotFound",
+    [REASON_ALREADY_EXISTS] = "AlreadyExists",
+    [REASON_CONFLICT] = "Conflict",
+    [REASON_EXPIRED] = "Expired",
+    [REASON_INVALID] = "Invalid",
+    [REASON_TOO_MANY] = "TooManyRequests",
+    [REASON_TOO_LARGE_VERSION] = "ResourceVersionTooLarge",
+    [REASON_SERVER_ERROR] = "ServerError",
+    [REASON_GARBAGE] = "Garbage",
+};
+
+const char *reason_text(enum reason reason) {
+    size_t index = (size_t)reason;
+    return index < sizeof(reason_texts) / sizeof(reason_texts[0]) ? reason_texts[index] : "Unknown";
+}
+
+bool reason_is_permanent(enum reason reason) {
+    switch (reason) {
+    case REASON_BAD_REQUEST:
+    case REASON_UNAUTHORIZED:
+    case REASON_FORBIDDEN:
+    case REASON_QUOTA:
+    case REASON_NAMESPACE_TERMINATING:
+    case REASON_NAMESPACE_NOT_FOUND:
+    case REASON_KIND_NOT_FOUND:
+    case REASON_INVALID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+const char *contact_name(enum contact contact) {
+    static const char *const names[CONTACTS] = {[CONTACT_UNKNOWN] = "unknown",
+                                                [CONTACT_GOOD] = "good",
+                                                [CONTACT_SUSPECT] = "suspect",
+                                                [CONTACT_LOST] = "lost",
+                                                [CONTACT_REJECTED] = "rejected"};
+    return names[contact];
+}
+
+bool reason_is_refusal(enum reason reason) {
+    return reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED;
+}
+
+void response_clear(struct response *response) {
+    if (response->message != no_memory_message)
+        free(response->message);
+    object_free(response->object);
+    json_free(response->value);
+    free(response->warning);
+    *response = (struct response){.retry_after_ns = -1};
+}
+
+// Takes ownership of `message`; NULL means "out of memory".
+static void conclude(struct response *response, enum reason reason, char *message) {
+    response->reason = reason;
+    response->message = message ? message : no_memory_message;
+}
+
+// metav1.StatusReason values that are more specific than the code, or differ from it.
+static const struct {
+    const char *text;
+    enum reason reason;
+} known_reasons[] = {
+    {"Unauthorized", REASON_UNAUTHORIZED},
+    {"Forbidden", REASON_FORBIDDEN},
+    {"NotFound", REASON_NOT_FOUND},
+    {"AlreadyExists", REASON_ALREADY_EXISTS},
+    {"Conflict", REASON_CONFLICT},
+    {"Gone", REASON_EXPIRED},
+    {"Expired", REASON_EXPIRED},
+    {"Invalid", REASON_INVALID},
+    {"ServerTimeout", REASON_UNKNOWN_OUTCOME},
+    {"Timeout", REASON_UNKNOWN_OUTCOME},
+    {"TooManyRequests", REASON_TOO_MANY},
+    {"BadRequest", REASON_BAD_REQUEST},
+    {"MethodNotAllowed", REASON_BAD_REQUEST},
+    {"NotAcceptable", REASON_BAD_REQUEST},
+    {"RequestEntityTooLarge", REASON_BAD_REQUEST},
+    {"UnsupportedMediaType", REASON_BAD_REQUEST},
+    {"StoreReadError", REASON_SERVER_ERROR},
+    {"InternalError", REASON_SERVER_ERROR},
+    {"ServiceUnavailable", REASON_SERVER_ERROR},
+};
+
+// As apimachinery's NewGenericServerResponse, for responses without a Status or reason.
+static enum reason code_reason(int code, enum verb verb) {
+    switch (code) {
+    case 401:
+        return REASON_UNAUTHORIZED;
+    case 403:
+        return REASON_FORBIDDEN;
+    case 404:
+        return REASON_NOT_FOUND;
+    case 408:
+    case 502: // a proxy lost its upstream
+    case 504:
+        return REASON_UNKNOWN_OUTCOME;
+    case 409:
+        return verb == VERB_CREATE ? REASON_ALREADY_EXISTS : REASON_CONFLICT;
+    case 410:
+        return REASON_EXPIRED;
+    case 422:
+        return REASON_INVALID;
+    case 429:
+        return REASON_TOO_MANY;
+    default:
+        break;
+    }
+    if (code >= 400 && code < 500)
+        return REASON_BAD_REQUEST;
+    return code >= 500 && code < 600 ? REASON_SERVER_ERROR : REASON_GARBAGE;
+}
+
+// Searches the causes by type (JSON key "reason") or by a part of the message.
+static bool has_cause(const struct json *status, const char *type, const char *message) {
+    const struct json *causes = json_path(status, "details", "causes", NULL);
+    for (const struct json *cause = json_first(causes); cause; cause = json_next(cause))
+        if (strcmp(json_string_or(json_get(cause, "reason"), ""), type) == 0 ||
+            strstr(json_string_or(json_get(cause, "message"), ""), message))
+            return true;
+    return false;
+}
+
+static enum reason not_found_reason(const struct json *status, enum verb verb) {
+    const char *kind = json_string_or(json_path(status, "details", "kind", NULL), "");
+    const char *name = json_string_or(json_path(status, "details", "name", NULL), "");
+    if (verb == VERB_CREATE && strcmp(kind, "namespaces") == 0)
+        return REASON_NAMESPACE_NOT_FOUND;
+    return name[0] != '\0' ? REASON_NOT_FOUND : REASON_KIND_NOT_FOUND;
+}
+
+static enum reason forbidden_reason(const struct json *status, const char *message) {
+    if (has_cause(status, "NamespaceTerminating", "is being terminated") ||
+        strstr(message, "because it is being terminated"))
+        return REASON_NAMESPACE_TERMINATING;
+    return strstr(message, "exceeded quota") ? REASON_QUOTA : REASON_FORBIDDEN;
+}
+
+// etcd's errors are returned as 500 without a reason: its size limit is permanent, others (timeout, leader change)
+// leave open whether the write was committed.
+static enum reason etcd_reason(const char *message, enum reason otherwise) {
+    if (strstr(message, "request is too large") || strstr(message, "trying to send message larger than max"))
+        return REASON_BAD_REQUEST;
+    return text_has_prefix(message, "etcdserver: ") ? REASON_UNKNOWN_OUTCOME : otherwise;
+}
+
+static enum reason refine(enum reason reason, const struct json *status, const char *message, enum verb verb) {
+    switch (reason) {
+    case REASON_FORBIDDEN:
+        return forbidden_reason(status, message);
+    case REASON_NOT_FOUND:
+        return not_found_reason(status, verb);
+    case REASON_UNKNOWN_OUTCOME:
+        return has_cause(status, "ResourceVersionTooLarge", "Too large resource version") ? REASON_TOO_LARGE_VERSION
+                                                                                          : reason;
+    case REASON_SERVER_ERROR:
+        return etcd_reason(message, reason);
+    default:
+        return reason;
+    }
+}
+
+static enum reason status_reason(const struct json *status, int code, enum verb verb) {
+    const char *text = json_string_or(json_get(status, "reason"), "");
+    for (size_t i = 0; i < sizeof(known_reasons) / sizeof(known_reasons[0]); i++)
+        if (strcmp(text, known_reasons[i].text) == 0)
+            return known_reasons[i].reason;
+    return code_reason(code, verb);
+}
+
+void response_read_status(struct response *response, const struct json *status, int code, enum verb verb) {
+    const char *message = json_string_or(json_get(status, "message"), "");
+    if (code == 0) {
+        int64_t own = json_int64(json_get(status, "code"), 0);
+        code = own >= 100 && own <= 599 ? (int)own : 0;
+    }
+    enum reason reason = refine(status_reason(status, code, verb), status, message, verb);
+    int64_t seconds = json_int64(json_path(status, "details", "retryAfterSeconds", NULL), 0);
+    if (response->retry_after_ns < 0 && seconds > 0 && seconds < 86400)
+        response->retry_after_ns = seconds * INT64_C(1000000000);
+    response->code = code;
+    conclude(response, reason,
+             message[0] != '\0' ? strdup(message)
+                                : text_format("the server answered %d (%s)", code, reason_text(reason)));
+}
+
+// The first line of a non-JSON body, sanitised for a message.
+static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
+    char line[EXCERPT_MAX];
+    size_t len = 0;
+    while (len < result->body_len && len < sizeof(line) - 1 && result->body[len] != '\n' && result->body[len] != '\r') {
+        unsigned char c = (unsigned char)result->body[len];
+        line[len++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+    }
+    line[len] = '\0';
+    text_copy(out, EXCERPT_MAX, line);
+}
+
+// A response without content type counts as JSON if it parses.
+static bool says_json(const char *content_type) {
+    static const char json[] = "application/json";
+    if (content_type[0] == '\0')
+        return true;
+    return strncasecmp(content_type, json, sizeof(json) - 1) == 0 && strchr("; \t", content_type[sizeof(json) - 1]);
+}
+
+static void read_failure(struct response *response, const struct http_result *result, enum verb verb) {
+    const struct json_limits limits = {.max_nodes = STATUS_NODES};
+    AUTO_JSON status = NULL;
+    if (says_json(result->content_type))
+        error_free(json_parse_limited(result->body, result->body_len, &limits, &status));
+    if (strcmp(json_string_or(json_get(status, "kind"), ""), "Status") == 0) {
+        response_read_status(response, status, result->status, verb);
+        return;
+    }
+    char text[EXCERPT_MAX];
+    excerpt(result, text);
+    enum reason reason = refine(code_reason(result->status, verb), NULL, text, verb);
+    conclude(response, reason,
+             text_format("the server answered %d (%s)%s%s", result->status, reason_text(reason),
+                         text[0] != '\0' ? ": " : "", text));
+}
+
+static void read_value(struct response *response, struct json *value, const struct http_result *result,
+                       enum verb verb) {
+    if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
+        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0)
+            response_read_status(response, value, 0, verb);
+        else
+            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+        json_free(value);
+        return;
+    }
+    response->value = value;
+    conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+}
+
+static void fail_success(struct response *response, const struct http_result *result, const struct error *error,
+                         const char *what) {
+    enum reason reason = error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE;
+    conclude(response, reason,
+             text_format("the server answered %d with %s: %s", result->status, what, error_text(error)));
+}
+
+// A request may return a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io), which is not
+// stored and has neither name nor uid. Everything else must be an object.
+static bool is_plain_value(const struct http_result *result, enum verb verb) {
+    struct span kind, api_version;
+    static const char status[] = "\"Status\"";
+    if (verb == VERB_RAW_GET)
+        return true;
+    if (span_member(result->body, result->body_len, "kind", &kind) &&
+        strncmp(result->body + kind.value, status, sizeof(status) - 1) == 0)
+        return true;
+    static const char review[] = "\"auth";
+    return verb == VERB_CREATE && span_member(result->body, result->body_len, "apiVersion", &api_version) &&
+           strncmp(result->body + api_version.value, review, sizeof(review) - 1) == 0;
+}
+
+static void read_body(struct response *response, const struct http_result *result, enum verb verb,
+                      const struct budget *budget) {
+    __attribute__((cleanup(error_cleanup))) struct error *error = NULL;
+    response->cost = object_text_cost(result->body, result->body_len);
+    if (!is_plain_value(result, verb)) {
+        const struct object_limits limits = {.budget = budget};
+        error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
+        if (!error) {
+            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+            return;
+        }
+        fail_success(response, result, error, "something that is not a Kubernetes object");
+        return;
+    }
+    budget = budget_or_default(budget);
+    const struct json_limits limits = {.max_nodes = budget->max_answer / NODE_BYTES, .stop = budget->stop};
+    struct json *value = NULL;
+    error = json_parse_limited(result->body, result->body_len, &limits, &value);
+    if (error) {
+        fail_success(response, result, error, "invalid JSON");
+        return;
+    }
+    read_value(response, value, result, verb);
+}
+
+static bool is_json(struct response *response, const struct http_result *result) {
+    if (says_json(result->content_type))
+        return true;
+    conclude(response, REASON_GARBAGE,
+             text_format("the server answered %d with %.80s where JSON is expected; is this a Kubernetes API server?",
+                         result->status, result->content_type));
+    return false;
+}
+
+bool response_begin(struct response *response, const struct http_result *result, enum verb verb) {
+    const char *problem = result->problem ? result->problem : "the connection broke";
+    *response = (struct response){.retry_after_ns = result->retry_after_ns};
+    if (result->outcome != HTTP_ANSWERED) {
+        bool refused = result->outcome == HTTP_REFUSED;
+        conclude(response, refused ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, strdup(problem));
+        return false;
+    }
+    response->code = result->status;
+    if (result->status >= 200 && result->status < 300)
+        return is_json(response, result);
+    if (result->status >= 300 && result->status < 400) {
+        conclude(response, REASON_GARBAGE,
+                 text_format("the server answered %d, a redirect, which is not followed; expected the URL of "
+                             "the API server itself",
+                             result->status));
+    } else {
+        read_failure(response, result, verb);
+    }
+    return false;
+}
+
+void response_read(struct response *response, const struct http_result *result, enum verb verb) {
+    response_read_within(response, result, verb, NULL);
+}
+
+void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
+                          const struct budget *budget) {
+    if (response_begin(response, result, verb))
+        read_body(response, result, verb, budget);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// API requests and the meaning of their responses, as plain data, also for code that decides on requests but does not
+// send them.
+#ifndef WHARF_KUBE_CLIENT_TYPES_H
+#define WHARF_KUBE_CLIENT_TYPES_H
+
+#include "core/base/buffer.h"
+#include "core/kube/object/object.h"
+#include "core/kube/transport/gate.h"
+
+struct resource {
+    const char *group;   // "" for core
+    const char *version; // "v1"
+    const char *plural;  // "jobs"
+    bool cluster_scoped;
+};
+
+enum verb {
+    VERB_GET,
+    VERB_CREATE,
+    VERB_MERGE_PATCH,  // application/merge-patch+json on the object
+    VERB_STATUS_PATCH, // the same on /status
+    VERB_DELETE,       // body: DeleteOptions
+    VERB_RAW_GET       // `name` is a complete path, e.g. "/apis/batch/v1"; the response's value is any document
+};
+
+// The outcome of a request (Status.reason if known, else the code; apimachinery api/errors).
+enum reason {
+    REASON_OK,
+    REASON_NOT_SENT,              // never reached the server
+    REASON_UNKNOWN_OUTCOME,       // sent, no response, or a 5xx that leaves open whether it took effect: 504, 500
+                                  // ServerTimeout
+    REASON_BAD_REQUEST,           // 400, 405, 406, 413, 415, and 500 "request is too large": permanent for this payload
+    REASON_UNAUTHORIZED,          // 401, also after credentials were reloaded
+    REASON_FORBIDDEN,             // 403: RBAC, admission
+    REASON_QUOTA,                 // 403 with "exceeded quota"
+    REASON_NAMESPACE_TERMINATING, // 403 with that cause
+    REASON_NOT_FOUND,             // 404 of the object
+    REASON_NAMESPACE_NOT_FOUND,   // 404 of the namespace (create)
+    REASON_KIND_NOT_FOUND,        // 404 of the resource
+    REASON_ALREADY_EXISTS,        // 409
+    REASON_CONFLICT,              // 409: resourceVersion or precondition
+    REASON_EXPIRED,               // 410
+    REASON_INVALID,               // 422
+    REASON_TOO_MANY,              // 429
+    REASON_TOO_LARGE_VERSION,     // 504 Timeout with cause ResourceVersionTooLarge
+    REASON_SERVER_ERROR,          // 500, 503 and other transient errors
+    REASON_GARBAGE                // not an API response: a redirect, not JSON, truncated JSON
+};
+const char *reason_text(enum reason reason); // "AlreadyExists"
+// The same request will not succeed before somebody changes rights, quotas, the configuration or the request.
+bool reason_is_permanent(enum reason reason);
+// Of rights: what is not needed is not asked for again soon.
+bool reason_is_refusal(enum reason reason);
+
+struct response {
+    enum reason reason;
+    int code;               // HTTP status, 0 without a response
+    char *message;          // one human-readable sentence, never NULL; with a Status: its message
+    int64_t retry_after_ns; // -1: not given
+    struct object *object;  // REASON_OK with an object in the response; else NULL
+    struct json *value;     // VERB_RAW_GET: the document; review, dry run: the response; else NULL
+    size_t cost;            // approximate bytes of memory of object and value
+    char *warning;          // of a dry run: the server's warnings, separated by "; "; else NULL
+};
+void response_clear(struct response *response);
+
+// Whether a write is only admitted and validated, not stored (dryRun=All).
+enum dry_run {
+    DRY_RUN_NO,
+    DRY_RUN,       // unknown fields are dropped with a warning, as in a real write
+    DRY_RUN_STRICT // unknown fields are rejected (fieldValidation=Strict)
+};
+
+// Accept of requests of which metadata is enough: a server may send whole objects all the same.
+#define ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+#define ACCEPT_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
+#define REQUEST_BODY_MAX ((size_t)3 * 1024 * 1024) // limit of the API server (the generic server's MaxRequestBodyBytes)
+
+struct request {
+    enum verb verb;
+    struct resource resource; // strings are copied by client_submit
+    const char *namespace_;   // "" for cluster-scoped
+    const char *name;
+    const char *subresource; // of VERB_CREATE: "token" of the ServiceAccount `name`; NULL: none
+    const char *body;        // JSON; NULL: none
+    size_t body_len;
+    enum dry_run dry_run; // only VERB_CREATE and the patches
+    bool metadata;        // only VERB_RAW_GET of a list: metadata is enough (PartialObjectMetadata)
+    struct gate *gate;    // it is sent, and its answer is waited for, only while this is open; NULL: always
+};
+
+// The path of a collection or an object, percent-encoded, for direct users of the transport (reflector).
+struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
+                            const char *subresource, struct buffer *out);
+
+// Whether an API server answers, see probe.h.
+enum contact {
+    CONTACT_UNKNOWN, // no response yet
+    CONTACT_GOOD,
+    CONTACT_SUSPECT, // silent, or the last probe failed: nothing new is placed there
+    CONTACT_LOST,    // silent for longer: treated as disconnected
+    CONTACT_REJECTED // answers, and rejects the host's credentials: nothing new is placed there
+};
+#define CONTACTS (CONTACT_REJECTED + 1)
+const char *contact_name(enum contact contact); // "good"
+
+// What was counted about one API server, see meter.h.
+#define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
+#define METER_SERIES 24 // verbs and codes told apart; further ones are METER_OTHER
+
+enum meter_verb {
+    METER_GET,
+    METER_CREATE,
+    METER_PATCH,
+    METER_PATCH_STATUS,
+    METER_DELETE,
+    METER_LIST, // in pages; lists that come as a stream are not counted
+    METER_OTHER
+};
+
+// What became of the Events of pods.
+enum meter_pods {
+    METER_PODS_WATCHED, // 1 while they are watched
+    METER_PODS_RECEIVED,
+    METER_PODS_REPORTED, // reports made of them, each of one or more
+    METER_PODS_OTHER,    // of pods that do not belong to a mirror
+    METER_PODS_LIMITED,  // dropped: over the limit of a mirror and reason
+    METER_PODS_CROWDED,  // dropped: too many wait to be looked up
+    METER_PODS_UNREAD,   // dropped: the pod, or what owns it, could not be read
+    METER_PODS
+};
+
+// With what the host authenticates itself.
+enum credentials_kind { CREDENTIALS_NONE, CREDENTIALS_TOKEN, CREDENTIALS_CERTIFICATE, CREDENTIALS_PLUGIN };
+
+struct meter_series {
+    enum meter_verb verb;
+    int code; // 0: there was no response
+    uint64_t buckets[METER_BUCKETS];
+    int64_t sum_ns;
+};
+
+struct meter_reading {
+    struct meter_series series[METER_SERIES];
+    size_t n_series;
+    uint64_t restarts;    // of watches
+    uint64_t events_lost; // Events that the recorder could not write (management cluster)
+    int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
+    int64_t expires_ns;   // when the client certificate expires, since 1970; 0: there is none
+    int64_t token_ns;     // the same of the bearer token; 0: it does not say
+    enum credentials_kind credentials;
+    uint64_t pod_events[METER_PODS];
+};
+
+// State of the watch of one kind in one cluster, see reflector.h.
+enum reflector_state {
+    REFLECTOR_STARTING,  // nothing received yet
+    REFLECTOR_CONNECTED, // the list is complete and the watch is open
+    REFLECTOR_LOST,      // the server is unreachable or returns errors; known objects may be stale
+    REFLECTOR_ABSENT     // the server does not serve the kind
+};
+
+#endif

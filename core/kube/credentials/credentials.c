@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/credentials/credentials.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/kube/kubeconfig/certs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// As client-go: a token is cached for a minute, less ten seconds of leeway (transport/token_source.go).
+#define TOKEN_AGE (50 * CLOCK_SECOND)
+#define TOKEN_RETRY (10 * CLOCK_SECOND)
+#define FILES_AGE CLOCK_MINUTE
+#define PEM_MAX ((size_t)4 * 1024 * 1024)
+
+static void free_secret(char *text) {
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void pem_set_release(struct pem_set *pem_set) {
+    if (!pem_set || --pem_set->users > 0)
+        return;
+    free(pem_set->ca);
+    free(pem_set->cert);
+    free_secret(pem_set->key);
+    free(pem_set);
+}
+
+static void pem_set_cleanup(struct pem_set **pem_set) {
+    pem_set_release(*pem_set);
+}
+
+static bool copy_text(const char *text, char **out) {
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+static struct pem_set *pem_set_new(const char *ca, const char *cert, const char *key) {
+    struct pem_set *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->users = 1;
+    if (copy_text(ca, &made->ca) && copy_text(cert, &made->cert) && copy_text(key, &made->key))
+        return made;
+    pem_set_release(made);
+    return NULL;
+}
+
+int64_t pem_set_expiry(struct pem_set *pem_set) {
+    if (!pem_set->dated)
+        pem_set->expires_ns = pem_set->cert ? certs_expiry(pem_set->cert) : 0;
+    pem_set->dated = true;
+    return pem_set->expires_ns;
+}
+
+static void warn(const struct credentials *credentials, const char *message, const char *why) {
+    log_fields(LOG_WARN, message, {"endpoint", credentials->endpoint->description}, {"error", why});
+}
+
+static const char *file_of(const struct endpoint *endpoint, size_t which) {
+    const char *const files[CREDENTIAL_FILES] = {endpoint->ca_file, endpoint->client_cert_file,
+                                                 endpoint->client_key_file};
+    return files[which];
+}
+
+static bool names_files(const struct credentials *credentials) {
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++)
+        if (credentials->secure && file_of(credentials->endpoint, i))
+            return true;
+    return false;
+}
+
+static bool has_files(const struct credentials *credentials) {
+    return credentials->endpoint->source || names_files(credentials);
+}
+
+static struct error *make_header(const char *token, char **header) {
+    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
+    return token && !*header ? error_no_memory() : NULL;
+}
+
+// Sets *header to the endpoint's Authorization header, NULL for none.
+static struct error *read_header(const struct credentials *credentials, char **header) {
+    *header = NULL;
+    if (credentials->endpoint->exec)
+        return make_header(credentials->exec.held.token, header);
+    AUTO_TEXT token = NULL;
+    struct error *error = endpoint_token(credentials->endpoint, &token);
+    return error ? error : make_header(token, header);
+}
+
+static void update_token(struct credentials *credentials, int64_t now_ns) {
+    char *header = NULL;
+    struct error *error = read_header(credentials, &header);
+    bool from_file = credentials->endpoint->token_file;
+    credentials->token_due_ns = from_file ? now_ns + (error ? TOKEN_RETRY : TOKEN_AGE) : CLOCK_NEVER;
+    if (error) {
+        if (credentials->authorization)
+            warn(credentials, "cannot reload the bearer token; keeping the old one", error_text(error));
+        error_free(credentials->problem);
+        credentials->problem = credentials->authorization ? NULL : error;
+        if (credentials->authorization)
+            error_free(error);
+        return;
+    }
+    error_free(credentials->problem);
+    credentials->problem = NULL;
+    free_secret(credentials->authorization);
+    credentials->authorization = header;
+    credentials->generation++;
+}
+
+struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
+                               void (*wake)(void *ctx), void *ctx, struct moment now) {
+    *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
+    credentials->pem_set = secure ? pem_set_new(endpoint->insecure ? NULL : endpoint->ca_pem, endpoint->client_cert_pem,
+                                                endpoint->client_key_pem)
+                                  : pem_set_new(NULL, NULL, NULL);
+    if (!credentials->pem_set)
+        return error_no_memory();
+    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns
+                                : has_files(credentials)       ? now.mono_ns + FILES_AGE
+                                                               : CLOCK_NEVER;
+    exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake, ctx, now);
+    if (secure)
+        update_token(credentials, now.mono_ns);
+    return NULL;
+}
+
+void credentials_close(struct credentials *credentials) {
+    exec_source_close(&credentials->exec);
+    pem_set_release(credentials->pem_set);
+    free_secret(credentials->authorization);
+    error_free(credentials->problem);
+    endpoint_free(credentials->own);
+    *credentials = (struct credentials){0};
+}
+
+bool credentials_are_pending(const struct credentials *credentials, int64_t now_ns) {
+    return exec_source_is_waiting(&credentials->exec, now_ns);
+}
+
+const struct error *credentials_problem(const struct credentials *credentials, int64_t now_ns) {
+    const struct error *problem = exec_source_problem(&credentials->exec, now_ns);
+    return problem ? problem : credentials->problem;
+}
+
+int64_t credentials_due(const struct credentials *credentials) {
+    if (credentials->exec.job) // its end wakes the transport
+        return CLOCK_NEVER;
+    return clock_earlier(credentials->files_due_ns, credentials->exec.due_ns);
+}
+
+void credentials_recheck(struct credentials *credentials) {
+    if (credentials->token_due_ns != CLOCK_NEVER)
+        credentials->token_due_ns = 0;
+    if (credentials->files_due_ns != CLOCK_NEVER)
+        credentials->files_due_ns = 0;
+}
+
+bool credentials_expire(struct credentials *credentials, int64_t now_ns) {
+    bool token = credentials->token_due_ns != CLOCK_NEVER;
+    bool renewed = exec_source_renew(&credentials->exec, now_ns);
+    credentials_recheck(credentials);
+    if (names_files(credentials))
+        memset(credentials->stamps, 0, sizeof credentials->stamps);
+    return renewed || token || names_files(credentials) || endpoint_is_outdated(credentials->endpoint);
+}
+
+static bool stamp_of(const char *path, struct file_stamp *out) {
+    struct stat status;
+    *out = (struct file_stamp){0};
+    if (stat(path, &status) != 0)
+        return false;
+    *out = (struct file_stamp){.seconds = status.st_mtim.tv_sec,
+                               .nanoseconds = status.st_mtim.tv_nsec,
+                               .changed_seconds = status.st_ctim.tv_sec,
+                               .changed_nanoseconds = status.st_ctim.tv_nsec,
+                               .inode = status.st_ino,
+                               .size = (uint64_t)status.st_size};
+    return true;
+}
+
+// Replaces *text with the content of the file.
+static struct error *read_pem(const char *path, char **text) {
+    AUTO_BUFFER(buffer, PEM_MAX);
+    struct error *error = text_read_regular_file(path, PEM_MAX, &buffer);
+    if (error)
+        return error;
+    char *content = buffer_take(&buffer, NULL);
+    if (!content)
+        return error_no_memory();
+    free_secret(*text);
+    *text = content;
+    return NULL;
+}
+
+static struct error *read_files(const struct credentials *credentials, struct pem_set *pem_set) {
+    char **const texts[CREDENTIAL_FILES] = {&pem_set->ca, &pem_set->cert, &pem_set->key};
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
+        const char *path = file_of(credentials->endpoint, i);
+        struct error *error = path ? read_pem(path, texts[i]) : NULL;
+        if (error)
+            return error;
+    }
+    struct error *error = pem_set->ca ? error_wrap(certs_check_certificates(pem_set->ca), "%s",
+                                                   credentials->endpoint->ca_file ? credentials->endpoint->ca_file
+                                                                                  : "certificate authority")
+                                      : NULL;
+    if (!error && pem_set->cert && pem_set->key)
+        error = certs_check_pair(pem_set->cert, pem_set->key);
+    return error;
+}
+
+// Uses the texts from now on. True if the client certificate or its key is another.
+static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
+    const struct pem_set *old = credentials->pem_set;
+    bool identity = !text_equal(old->cert, fresh->cert) || !text_equal(old->key, fresh->key);
+    if (!identity && text_equal(old->ca, fresh->ca))
+        return false;
+    pem_set_release(credentials->pem_set);
+    credentials->pem_set = fresh;
+    fresh->users++; // the second reference is the caller's, until it returns
+    return identity;
+}
+
+// While files are being replaced one by one they may not match; they are used only once they do.
+static bool update_files(struct credentials *credentials) {
+    struct file_stamp stamps[CREDENTIAL_FILES] = {0};
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
+        const char *path = file_of(credentials->endpoint, i);
+        if (path)
+            (void)stamp_of(path, &stamps[i]); // a missing file is reported when it is read
+    }
+    if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
+        return false;
+    const struct pem_set *old = credentials->pem_set;
+    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *fresh = pem_set_new(old->ca, old->cert, old->key);
+    struct error *error = fresh ? read_files(credentials, fresh) : error_no_memory();
+    if (error) {
+        warn(credentials, "cannot reload the certificates; keeping the old ones", error_text(error));
+        error_free(error);
+        return false;
+    }
+    memcpy(credentials->stamps, stamps, sizeof stamps);
+    return adopt(credentials, fresh);
+}
+
+// A kubeconfig that stays unusable is reported once.
+static void warn_once(struct credentials *credentials, const char *message, const char *why) {
+    uint64_t hash = text_hash(text_hash(TEXT_HASH, message), why);
+    if (hash != credentials->warned)
+        warn(credentials, message, why);
+    credentials->warned = hash;
+}
+
+// What a plugin gave counts only as long as that plugin is the one to run.
+static void replace_plugin(struct credentials *credentials, const struct endpoint *fresh, struct moment now) {
+    struct exec_source *source = &credentials->exec;
+    if (!credentials->secure || exec_plugin_equal(source->plugin, fresh->exec)) {
+        source->plugin = credentials->secure ? fresh->exec : NULL;
+        return;
+    }
+    void (*wake)(void *ctx) = source->wake;
+    void *ctx = source->ctx;
+    exec_source_close(source);
+    exec_source_open(source, fresh->exec, wake, ctx, now);
+}
+
+bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now) {
+    const char *ca = fresh->insecure || !credentials->secure ? NULL : fresh->ca_pem;
+    const struct exec_credential *held = &credentials->exec.held;
+    replace_plugin(credentials, fresh, now);
+    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *pem_set =
+        !credentials->secure ? pem_set_new(NULL, NULL, NULL)
+        : fresh->exec        ? pem_set_new(ca, held->cert, held->key)
+                             : pem_set_new(ca, fresh->client_cert_pem, fresh->client_key_pem);
+    endpoint_free(credentials->own);
+    credentials->endpoint = credentials->own = fresh;
+    credentials->moved = false;
+    credentials->files_due_ns = has_files(credentials) ? now.mono_ns + FILES_AGE : CLOCK_NEVER;
+    memset(credentials->stamps, 0, sizeof credentials->stamps);
+    if (credentials->secure)
+        update_token(credentials, now.mono_ns);
+    return pem_set && adopt(credentials, pem_set);
+}
+
+// A token must not go to another server than it is for, so a changed address changes nothing here.
+static bool reload(struct credentials *credentials, struct moment now) {
+    struct endpoint *fresh = NULL;
+    struct error *error = endpoint_reload(credentials->endpoint, &fresh);
+    if (!error)
+        error = endpoint_check(fresh, now.wall_ns);
+    if (!error)
+        credentials->moved = !endpoint_same_address(credentials->endpoint, fresh);
+    if (!error && !credentials->moved) {
+        log_fields(LOG_INFO, "the kubeconfig changed: its credentials are used from now on",
+                   {"endpoint", fresh->description});
+        credentials->warned = 0;
+        return credentials_replace(credentials, fresh, now);
+    }
+    if (error)
+        warn_once(credentials, "cannot reload the kubeconfig; keeping the old credentials", error_text(error));
+    else
+        warn_once(credentials, "the kubeconfig names another address, which needs a new connection", fresh->server);
+    error_free(error);
+    endpoint_free(fresh);
+    return false;
+}
+
+// A plugin gave another credential.
+static bool use_plugin(struct credentials *credentials, int64_t now_ns) {
+    const struct exec_credential *held = &credentials->exec.held;
+    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *fresh =
+        pem_set_new(credentials->pem_set->ca, held->cert, held->key);
+    update_token(credentials, now_ns);
+    return fresh && adopt(credentials, fresh);
+}
+
+bool credentials_update(struct credentials *credentials, struct moment now) {
+    bool identity = false;
+    if (exec_source_update(&credentials->exec, now))
+        identity = use_plugin(credentials, now.mono_ns);
+    if (now.mono_ns >= credentials->token_due_ns)
+        update_token(credentials, now.mono_ns);
+    // A run under way uses the endpoint's plugin: the kubeconfig is read again after it.
+    if (now.mono_ns < credentials->files_due_ns || credentials->exec.job)
+        return identity;
+    credentials->files_due_ns = now.mono_ns + FILES_AGE;
+    if (endpoint_is_outdated(credentials->endpoint))
+        identity |= reload(credentials, now);
+    return update_files(credentials) || identity;
+}

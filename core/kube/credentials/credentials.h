@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The credentials of a transport: the bearer token and the certificates, reloaded when the kubeconfig or the files that
+// it names change, or from a credential plugin. If reloading fails, the previous ones stay in use.
+#ifndef WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
+#define WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
+
+#include "core/base/error.h"
+#include "core/kube/credentials/exec_source.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// PEM texts that curl handles point into: reference-counted, immutable.
+struct pem_set {
+    size_t users;
+    char *ca, *cert, *key; // NULL: none
+    bool dated;            // expires_ns is known
+    int64_t expires_ns;    // see pem_set_expiry
+};
+// When the client certificate expires, in nanoseconds since 1970; 0: there is none.
+int64_t pem_set_expiry(struct pem_set *pem_set);
+void pem_set_release(struct pem_set *pem_set); // NULL is fine
+
+#define CREDENTIALS_BEARER "Authorization: Bearer "
+
+enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
+
+// Detects that a file was replaced or changed.
+struct file_stamp {
+    int64_t seconds, nanoseconds, changed_seconds, changed_nanoseconds;
+    uint64_t inode, size;
+};
+
+struct credentials {
+    const struct endpoint *endpoint; // the transport's, or `own`
+    struct endpoint *own;            // what the kubeconfig says since it changed; NULL: it has not
+    bool secure;                     // false for http: no credentials are sent
+    bool moved;                      // the kubeconfig now names another address
+    struct pem_set *pem_set;         // never NULL
+    char *authorization;             // "Authorization: ..."; NULL: none
+    uint64_t generation;             // of it
+    struct error *problem;           // why a required `authorization` is missing; NULL: it is not
+    struct exec_source exec;         // a credential plugin, if there is one
+    int64_t token_due_ns;            // when the token file is reloaded; CLOCK_NEVER without one
+    int64_t files_due_ns;            // when the kubeconfig and the certificate files are checked again; CLOCK_NEVER
+                                     // without any
+    uint64_t warned;                 // hash of the last warning about the kubeconfig
+    struct file_stamp stamps[CREDENTIAL_FILES];
+};
+
+// `wake` is called from another thread when there is something for credentials_update.
+struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
+                               void (*wake)(void *ctx), void *ctx, struct moment now);
+void credentials_close(struct credentials *credentials);
+
+// Reloads what is due. True if the client certificate changed: connections that use the old one must be closed.
+bool credentials_update(struct credentials *credentials, struct moment now);
+
+// The monotonic time of the next update that must not wait for a request.
+int64_t credentials_due(const struct credentials *credentials);
+
+// Whether requests have to wait for credentials.
+bool credentials_are_pending(const struct credentials *credentials, int64_t now_ns);
+
+// Why there are none that could be sent; NULL: there are, or none are needed.
+const struct error *credentials_problem(const struct credentials *credentials, int64_t now_ns);
+
+// After a 401: makes everything due that can change. False: nothing can, or not at once.
+bool credentials_expire(struct credentials *credentials, int64_t now_ns);
+
+// Looks at the files at the next update.
+void credentials_recheck(struct credentials *credentials);
+
+// Uses `fresh`, of the same address, from now on; takes ownership. True: as credentials_update.
+bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of a plugin, and what it printed (exec_plugin.h).
+#include "core/kube/credentials/exec_plugin.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/json/json.h"
+#include "core/kube/kubeconfig/certs.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_list(char **list) {
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+static void free_secret(char *text) {
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void exec_plugin_free(struct exec_plugin *plugin) {
+    if (!plugin)
+        return;
+    free(plugin->where);
+    free(plugin->command);
+    free(plugin->directory);
+    free(plugin->api_version);
+    free_list(plugin->args);
+    free_list(plugin->env);
+    free(plugin->info);
+    free(plugin->install_hint);
+    exec_policy_free(plugin->policy);
+    exec_cache_free(plugin->cache);
+    free(plugin);
+}
+
+static bool equal_lists(char *const *a, char *const *b) {
+    size_t i = 0;
+    while (a[i] && b[i] && strcmp(a[i], b[i]) == 0)
+        i++;
+    return !a[i] && !b[i];
+}
+
+bool exec_plugin_equal(const struct exec_plugin *a, const struct exec_plugin *b) {
+    if (!a || !b)
+        return a == b;
+    return strcmp(a->command, b->command) == 0 && text_equal(a->directory, b->directory) &&
+           strcmp(a->api_version, b->api_version) == 0 && strcmp(a->info, b->info) == 0 &&
+           equal_lists(a->args, b->args) && equal_lists(a->env, b->env);
+}
+
+struct error *exec_plugin_find(const struct exec_plugin *plugin, char **path) {
+    struct error *error = exec_policy_resolve(plugin->policy, plugin->command, plugin->directory, path);
+    if (error && error->code == ERROR_NOT_FOUND && plugin->install_hint) {
+        struct error *longer = error_new(ERROR_NOT_FOUND, "%s; %s", error_text(error), plugin->install_hint);
+        error_free(error);
+        error = longer;
+    }
+    return error_wrap(error, "%s.command", plugin->where);
+}
+
+void exec_credential_clear(struct exec_credential *credential) {
+    free_secret(credential->token);
+    free(credential->cert);
+    free_secret(credential->key);
+    *credential = (struct exec_credential){.token = NULL};
+}
+
+static struct error *check_constant(const struct json *value, const char *field, const char *expected) {
+    const char *found = json_string(json_get(value, field));
+    if (text_equal(found, expected))
+        return NULL;
+    AUTO_BUFFER(shown, 256);
+    text_show(&shown, found ? found : "");
+    return error_new(ERROR_INVALID, "its output's %s is \"%s\", expected \"%s\"", field,
+                     shown.len > 0 ? shown.data : "", expected);
+}
+
+// A text of `status`; *out stays NULL if it is absent or empty.
+static struct error *take_text(const struct json *status, const char *field, char **out) {
+    const struct json *value = json_get(status, field);
+    const char *text = json_string(value);
+    if (!text && value && !json_is(value, JSON_NULL))
+        return error_new(ERROR_INVALID, "status.%s of its output is not a string", field);
+    *out = text && *text ? strdup(text) : NULL;
+    return text && *text && !*out ? error_no_memory() : NULL;
+}
+
+static struct error *take_expiry(const struct json *status, int64_t *out) {
+    const struct json *value = json_get(status, "expirationTimestamp");
+    *out = CLOCK_NEVER;
+    if (!value || json_is(value, JSON_NULL))
+        return NULL;
+    const char *text = json_string(value);
+    return text && clock_parse_rfc3339(text, out)
+               ? NULL
+               : error_new(ERROR_INVALID, "status.expirationTimestamp of its output is no RFC 3339 time");
+}
+
+static struct error *check(const struct exec_credential *found) {
+    if (!found->token && !found->cert && !found->key)
+        return error_new(ERROR_INVALID, "its output has neither status.token nor a client certificate");
+    if (!found->cert != !found->key)
+        return error_new(ERROR_INVALID, "its output has only a client %s, expected both certificate and key",
+                         found->cert ? "certificate" : "key");
+    struct error *error = found->token ? error_wrap(endpoint_check_token(found->token), "status.token") : NULL;
+    if (!error && found->cert)
+        error = error_wrap(certs_check_certificates(found->cert), "status.clientCertificateData");
+    if (!error && found->cert)
+        error = error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData");
+    return error;
+}
+
+static struct error *read_status(const struct exec_plugin *plugin, const struct json *value,
+                                 struct exec_credential *out) {
+    const struct json *status = json_get(value, "status");
+    struct error *error = check_constant(value, "kind", "ExecCredential");
+    if (!error)
+        error = check_constant(value, "apiVersion", plugin->api_version);
+    if (!error && !json_is(status, JSON_OBJECT))
+        error = error_new(ERROR_INVALID, "its output has no status");
+    if (!error)
+        error = take_text(status, "token", &out->token);
+    if (!error)
+        error = take_text(status, "clientCertificateData", &out->cert);
+    if (!error)
+        error = take_text(status, "clientKeyData", &out->key);
+    if (!error)
+        error = take_expiry(status, &out->expires_ns);
+    return error ? error : check(out);
+}
+
+struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,
+                                   struct exec_credential *out) {
+    static const struct json_limits limits = {.max_nodes = 4096};
+    *out = (struct exec_credential){.expires_ns = CLOCK_NEVER};
+    AUTO_JSON value = NULL;
+    struct error *error = json_parse_limited(text, len, &limits, &value);
+    if (error && error->code != ERROR_NO_MEMORY) {
+        error_free(error); // it may quote the output, which may be a secret
+        error = error_new(ERROR_INVALID, "its output is not JSON, expected an ExecCredential");
+    }
+    if (!error)
+        error = read_status(plugin, value, out);
+    if (error)
+        exec_credential_clear(out);
+    return error;
+}

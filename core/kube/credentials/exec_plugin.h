@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exec credential plugins (client.authentication.k8s.io v1 and v1beta1): a program that prints a token or a client
+// certificate. Here is what a kubeconfig says about one, one run of it, and what it printed.
+#ifndef WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
+#define WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/kube/kubeconfig/exec_policy.h"
+
+#include <stdint.h>
+
+struct exec_plugin {
+    char *where;        // for messages: "w1.kubeconfig:12: users[0].user.exec"
+    char *command;      // as the kubeconfig has it
+    char *directory;    // what a relative command is below; NULL: a text, without relative commands
+    char *api_version;  // "client.authentication.k8s.io/v1"
+    char **args;        // args[0] is the command; ends with NULL
+    char **env;         // "NAME=value", besides the environment of this process; ends with NULL
+    char *info;         // KUBERNETES_EXEC_INFO
+    char *install_hint; // one line; NULL: none
+    struct exec_policy *policy;
+    struct exec_cache *cache; // NULL: what it gives is not shared
+};
+void exec_plugin_free(struct exec_plugin *plugin); // NULL is fine
+
+// Whether running one is the same as running the other.
+bool exec_plugin_equal(const struct exec_plugin *a, const struct exec_plugin *b);
+
+// Finds the file to run (exec_policy_resolve), with the place and the installation hint in the error.
+struct error *exec_plugin_find(const struct exec_plugin *plugin, char **path);
+
+struct exec_credential {
+    char *token;        // NULL: none
+    char *cert, *key;   // PEM, both or none
+    int64_t expires_ns; // wall clock; CLOCK_NEVER: it does not
+};
+void exec_credential_clear(struct exec_credential *credential);
+bool exec_credential_equal(const struct exec_credential *a, const struct exec_credential *b); // but for the expiry
+
+// What a plugin gave last, so that several transports of one endpoint do not each run it. From any thread; NULL is
+// fine.
+struct exec_cache *exec_cache_new(void); // NULL when out of memory
+void exec_cache_free(struct exec_cache *cache);
+void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fresh);
+// A copy of it, if it is valid beyond `until_ns` (wall clock) and not `other_than` (NULL: whatever it is).
+bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
+                    struct exec_credential *out);
+
+// Reads what a plugin printed: an ExecCredential of the plugin's version. Nothing of it is in an error's message.
+struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,
+                                   struct exec_credential *out);
+
+#define EXEC_TIMEOUT (60 * CLOCK_SECOND)
+
+// Runs the plugin and waits for its end, at most `timeout_ns`; earlier when `cancel_fd` (-1: none) becomes readable. A
+// plugin that is not over then is killed with its process group.
+struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ns, int cancel_fd,
+                              struct exec_credential *out);
+
+// The same in a thread of its own. `wake` is called from there when it is over.
+struct exec_job;
+struct error *exec_job_start(const struct exec_plugin *plugin, int64_t timeout_ns, void (*wake)(void *ctx), void *ctx,
+                             struct exec_job **out);
+bool exec_job_is_over(struct exec_job *job);
+// Of a job that is over: frees it. *out is filled unless there is an error.
+struct error *exec_job_finish(struct exec_job *job, struct exec_credential *out);
+void exec_job_cancel(struct exec_job *job); // kills the plugin if it still runs, and frees the job; NULL is fine
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/credentials/exec_source.h"
+
+#include "core/base/log.h"
+
+#define LEEWAY (30 * CLOCK_SECOND) // before a credential expires; less for one that lives shorter than three times that
+// Between the starts of two runs: after a credential that the server had accepted before it rejected it, after one that
+// it never accepted, and after a failed run (doubled with each).
+#define AGAIN_ACCEPTED CLOCK_SECOND
+#define AGAIN (10 * CLOCK_SECOND)
+#define AGAIN_FAILED (2 * CLOCK_SECOND)
+#define AGAIN_MAX (60 * CLOCK_SECOND)
+
+void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,
+                      struct moment now) {
+    *source = (struct exec_source){.plugin = plugin,
+                                   .wake = wake,
+                                   .ctx = ctx,
+                                   .due_ns = plugin ? now.mono_ns : CLOCK_NEVER,
+                                   .started_ns = now.mono_ns,
+                                   .expires_ns = CLOCK_NEVER};
+}
+
+void exec_source_close(struct exec_source *source) {
+    exec_job_cancel(source->job);
+    exec_credential_clear(&source->held);
+    error_free(source->problem);
+    *source = (struct exec_source){.due_ns = CLOCK_NEVER};
+}
+
+static void fail(struct exec_source *source, struct error *error, int64_t now_ns) {
+    int64_t wait_ns = AGAIN_FAILED;
+    for (unsigned i = 0; i < source->failures && wait_ns < AGAIN_MAX; i++)
+        wait_ns *= 2;
+    source->failures++;
+    source->due_ns = now_ns + clock_earlier(wait_ns, AGAIN_MAX);
+    log_fields(LOG_WARN, "the credential plugin failed", {"error", error_text(error)});
+    error_free(source->problem);
+    source->problem = error;
+}
+
+// A credential that has expired already, by this machine's clock, is left to the server to judge. The clocks are
+// compared once, when the credential arrives.
+static void plan_expiry(struct exec_source *source, struct moment now) {
+    source->due_ns = source->expires_ns = CLOCK_NEVER;
+    if (source->held.expires_ns == CLOCK_NEVER)
+        return;
+    int64_t life_ns = source->held.expires_ns - now.wall_ns;
+    if (life_ns <= 0) {
+        source->due_ns = source->started_ns + AGAIN;
+        log_fields(LOG_WARN, "the credential plugin gave an expired credential, or the clock is wrong",
+                   {"plugin", source->plugin->where});
+        return;
+    }
+    source->expires_ns = now.mono_ns + life_ns;
+    source->due_ns =
+        clock_later(source->expires_ns - clock_earlier(LEEWAY, life_ns / 3), source->started_ns + AGAIN_FAILED);
+}
+
+static void take(struct exec_source *source, const struct exec_credential *fresh, struct moment now) {
+    exec_credential_clear(&source->held);
+    source->held = *fresh;
+    source->has = true;
+    source->accepted = source->rejected = false;
+    source->generation++;
+    source->failures = 0;
+    error_free(source->problem);
+    source->problem = NULL;
+    plan_expiry(source, now);
+}
+
+// Another transport of the endpoint has run the plugin. Not a run of this one's: if the server rejects the credential,
+// nothing has to be waited for.
+static bool take_shared(struct exec_source *source, struct moment now) {
+    struct exec_credential fresh;
+    if (!exec_cache_get(source->plugin->cache, source->has ? &source->held : NULL, now.wall_ns + LEEWAY, &fresh))
+        return false;
+    source->started_ns = now.mono_ns - AGAIN;
+    take(source, &fresh, now);
+    return true;
+}
+
+static bool finish(struct exec_source *source, struct moment now) {
+    struct exec_credential fresh;
+    struct error *error = exec_job_finish(source->job, &fresh);
+    source->job = NULL;
+    if (error)
+        fail(source, error, now.mono_ns);
+    else
+        take(source, &fresh, now);
+    if (!error)
+        exec_cache_put(source->plugin->cache, &source->held);
+    return !error;
+}
+
+bool exec_source_update(struct exec_source *source, struct moment now) {
+    bool changed = source->job && exec_job_is_over(source->job) && finish(source, now);
+    if (source->job || now.mono_ns < source->due_ns)
+        return changed;
+    if (take_shared(source, now))
+        return true;
+    source->started_ns = now.mono_ns;
+    source->due_ns = CLOCK_NEVER; // until this run is over
+    struct error *error = exec_job_start(source->plugin, EXEC_TIMEOUT, source->wake, source->ctx, &source->job);
+    if (error)
+        fail(source, error, now.mono_ns);
+    return changed;
+}
+
+// An expired credential is not sent: the server would reject it.
+static bool is_usable(const struct exec_source *source, int64_t now_ns) {
+    return !source->plugin || (source->has && !source->rejected && now_ns < source->expires_ns);
+}
+
+bool exec_source_is_waiting(const struct exec_source *source, int64_t now_ns) {
+    return source->job && !is_usable(source, now_ns);
+}
+
+const struct error *exec_source_problem(const struct exec_source *source, int64_t now_ns) {
+    return is_usable(source, now_ns) ? NULL : source->problem;
+}
+
+void exec_source_answered(struct exec_source *source, uint64_t generation, int status) {
+    if (generation != source->generation || !source->has)
+        return;
+    source->rejected |= status == 401;
+    source->accepted |= (status >= 200 && status < 300) || status == 403;
+}
+
+bool exec_source_renew(struct exec_source *source, int64_t now_ns) {
+    if (!source->plugin)
+        return false;
+    if (source->job || (source->has && !source->rejected))
+        return true; // it is under way, or over
+    int64_t earliest_ns = source->started_ns + (source->accepted ? AGAIN_ACCEPTED : AGAIN);
+    if (source->failures == 0)
+        source->due_ns = clock_earlier(source->due_ns, clock_later(earliest_ns, now_ns));
+    return source->due_ns <= now_ns;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// From kubeconfig files to an endpoint: one file, or several merged (kubeconfig.h).
+#include "core/kube/kubeconfig/kubeconfig.h"
+
+#include "core/base/text.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
+#include "core/kube/kubeconfig/kubeconfig_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
+
+static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what) {
+    AUTO_BUFFER(names, 512); // a long list is truncated
+    (void)entry_names(config, section, &names);
+    return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
+                     names.len > 0 ? names.data : "(none)", names.failed ? ", ..." : "");
+}
+
+// The context to use, by name or by default.
+static struct error *find_context(const struct kubeconfig *config, const char *name, struct kubeconfig_entry *out,
+                                  const char **found_name) {
+    struct error *error = NULL;
+    if (!name || !*name)
+        error = kubeconfig_current_context(config, &name);
+    if (error)
+        return error;
+    if (!name || !*name)
+        return error_wrap(not_found(config, "contexts", "found no current-context"), "%s", config->files[0].path);
+    *found_name = name;
+    error = entry_find(config, "contexts", "context", name, out);
+    if (error || out->file)
+        return error;
+    AUTO_TEXT what = text_format("found no context \"%s\"", name);
+    return error_wrap(not_found(config, "contexts", what ? what : "found no such context"), "%s",
+                      config->files[0].path);
+}
+
+// Resolves the cluster or user of a context; its file is NULL if the context has none.
+static struct error *follow(const struct kubeconfig *config, const struct kubeconfig_entry *context, const char *field,
+                            const char *section, struct kubeconfig_entry *out) {
+    *out = (struct kubeconfig_entry){.section = section, .inner = field};
+    const char *name;
+    struct error *error = entry_text(context, field, &name);
+    if (!error && name)
+        error = entry_find(config, section, field, name, out);
+    if (error || !name || out->file)
+        return error;
+    AUTO_TEXT what = text_format("found no %s \"%s\"", field, name);
+    return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
+}
+
+static struct error *read_context(const struct kubeconfig *config, const char *name, const struct exec_policy *policy,
+                                  struct endpoint *endpoint) {
+    struct kubeconfig_entry context = {0};
+    struct kubeconfig_entry cluster, user;
+    struct error *error = find_context(config, name, &context, &name);
+    if (error || !context.file) // NULL file: the context has none
+        return error;
+    endpoint->description = text_format("%s, context %s", context.file->path, name);
+    if (!endpoint->description)
+        return error_no_memory();
+    error = follow(config, &context, "cluster", "clusters", &cluster);
+    if (error)
+        return error;
+    if (!cluster.file)
+        return entry_error(&context, "cluster", ERROR_INVALID, "found nothing, expected the name of a cluster");
+    error = follow(config, &context, "user", "users", &user);
+    if (!error)
+        error = kubeconfig_read_cluster(&cluster, endpoint);
+    // As client-go: without TLS no credentials are sent, and nothing of the user is read.
+    if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
+        error = kubeconfig_read_user(&user, &cluster, policy, endpoint);
+    const char *namespace_;
+    if (!error)
+        error = entry_text(&context, "namespace", &namespace_);
+    if (error)
+        return error;
+    endpoint->namespace_ = namespace_ ? strdup(namespace_) : NULL;
+    return namespace_ && !endpoint->namespace_ ? error_no_memory() : NULL;
+}
+
+static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
+                                   const struct exec_policy *policy, struct endpoint **out) {
+    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint)
+        return error_no_memory();
+    struct error *error = read_context(config, context, policy, endpoint);
+    if (error) {
+        endpoint_free(endpoint);
+        return error;
+    }
+    *out = endpoint;
+    return NULL;
+}
+
+struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
+                               const struct exec_policy *policy, struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    struct error *error = kubeconfig_add_text(&config, name, text, len);
+    return error ? error : make_endpoint(&config, context, policy, out);
+}
+
+static bool was_added(const struct kubeconfig *config, const char *path) {
+    for (size_t i = 0; i < config->count; i++)
+        if (strcmp(config->files[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static struct error *read_list(const char *paths, struct kubeconfig *config) {
+    AUTO_TEXT list = strdup(paths);
+    if (!list)
+        return error_no_memory();
+    char *rest = list;
+    char *path;
+    while ((path = strsep(&rest, ":"))) {
+        if (!*path || was_added(config, path))
+            continue;
+        struct error *error = kubeconfig_add(config, path, true);
+        if (error)
+            return error;
+    }
+    if (config->count == 0)
+        return error_new(ERROR_NOT_FOUND, "found no kubeconfig in the list \"%s\", expected at least one that exists",
+                         paths);
+    return NULL;
+}
+
+// Changes when one of the files is changed, replaced, made or removed.
+static uint64_t stamp_of(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return 1;
+    AUTO_TEXT text =
+        text_format("%lld.%ld %lld.%ld %llu %llu %lld", (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+                    (long long)info.st_ctim.tv_sec, info.st_ctim.tv_nsec, (unsigned long long)info.st_ino,
+                    (unsigned long long)info.st_dev, (long long)info.st_size);
+    return text ? text_hash(TEXT_HASH, text) : 0;
+}
+
+static uint64_t stamp_list(const struct endpoint_source *source) {
+    if (!source->list)
+        return stamp_of(source->paths);
+    AUTO_TEXT list = strdup(source->paths);
+    uint64_t stamp = 0;
+    char *rest = list;
+    char *path;
+    while ((path = strsep(&rest, ":")))
+        stamp = stamp * 31 + (*path ? stamp_of(path) : 0);
+    return stamp;
+}
+
+static struct error *make_source(const char *paths, bool list, const char *context, const struct exec_policy *policy,
+                                 struct endpoint_source **out) {
+    struct endpoint_source *source = calloc(1, sizeof *source);
+    *out = source;
+    if (!source)
+        return error_no_memory();
+    source->list = list;
+    source->paths = strdup(paths);
+    source->context = context ? strdup(context) : NULL;
+    if (!source->paths || (context && !source->context) || !exec_policy_copy(policy, &source->policy))
+        return error_no_memory();
+    source->stamp = stamp_list(source);
+    return NULL;
+}
+
+static struct error *load(const char *paths, bool list, const char *context, const struct exec_policy *policy,
+                          struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    struct endpoint_source *source = NULL;
+    struct endpoint *endpoint = NULL;
+    struct error *error = make_source(paths, list, context, policy, &source);
+    if (!error)
+        error = list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false);
+    if (!error)
+        error = make_endpoint(&config, context, policy, &endpoint);
+    if (error) {
+        endpoint_source_free(source);
+        return error;
+    }
+    endpoint->source = source;
+    *out = endpoint;
+    return NULL;
+}
+
+struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
+                              struct endpoint **out) {
+    return load(path, false, context, policy, out);
+}
+
+struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
+                                   struct endpoint **out) {
+    return load(paths, true, context, policy, out);
+}
+
+bool endpoint_is_outdated(const struct endpoint *endpoint) {
+    return endpoint->source && stamp_list(endpoint->source) != endpoint->source->stamp;
+}
+
+struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out) {
+    const struct endpoint_source *source = endpoint->source;
+    return load(source->paths, source->list, source->context, source->policy, out);
+}

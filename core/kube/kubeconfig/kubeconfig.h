@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The address and credentials of an API server: kubeconfig files (k8s.io/client-go clientcmd), merging of several as
+// KUBECONFIG lists them, and the credentials of a pod. Everything is loaded into memory except token files, which are
+// rotated while in use.
+#ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
+#define WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
+
+#include "core/base/error.h"
+#include "core/kube/kubeconfig/exec_policy.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Where an endpoint came from, to read it again.
+struct endpoint_source {
+    char *paths; // a file, or a list as in KUBECONFIG
+    bool list;
+    char *context; // NULL: current-context
+    struct exec_policy *policy;
+    uint64_t stamp; // of the files, just before they were read
+};
+
+struct endpoint {
+    char *server;          // URL without a trailing slash
+    char *socket;          // of a host on this machine: its Unix socket, which was verified; NULL: connect to `server`
+    char *ca_pem;          // NULL: the system's CAs; else only this one is trusted
+    bool insecure;         // insecure-skip-tls-verify
+    char *tls_server_name; // NULL: the host of `server`
+    char *proxy_url;       // http, https, socks5 (resolved at the proxy); NULL: none
+    bool disable_compression;
+    char *client_cert_pem, *client_key_pem; // both or none
+    char *token;
+    char *token_file;     // absolute; takes precedence over `token` once readable; reloaded every 50 s and after a 401
+    char *namespace_;     // of the context; may be NULL
+    char *description;    // for messages: "w1.kubeconfig, context kind-w1"
+    char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL, which it may be
+    struct exec_plugin *exec;       // brings the token or the client certificate, see exec_plugin.h; NULL: none
+    struct endpoint_source *source; // NULL: neither a kubeconfig file nor a list of them
+    char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
+    atomic_uint more;                                   // references besides the first
+};
+
+// Gives up a reference; the last one frees it. NULL is fine.
+void endpoint_free(struct endpoint *endpoint);
+void endpoint_source_free(struct endpoint_source *source); // NULL is fine
+
+// Whether the endpoint's kubeconfig files were changed or replaced since they were read. False without a source.
+bool endpoint_is_outdated(const struct endpoint *endpoint);
+// Reads them again. The endpoint must have a source.
+struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out);
+
+// Whether both lead to the same server in the same way: URL, proxy, tls-server-name, and whether it is verified. What
+// else differs are credentials, which can be replaced without a new connection.
+bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b);
+
+// Another reference, for a second user on whatever thread; nobody may change the endpoint from then on.
+struct endpoint *endpoint_hold(struct endpoint *endpoint);
+
+// One file. `context` NULL or "": current-context. Errors name the file and field, what was found and what was
+// expected; auth-provider and basic authentication give ERROR_UNSUPPORTED. `policy` NULL: no command may be run.
+struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
+                              struct endpoint **out);
+
+// A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.
+struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
+                                   struct endpoint **out);
+
+// A kubeconfig's content, from a Secret for example. It is not trusted: it may name no file of this machine, and run
+// only what `policy` allows. `name` stands for the path in messages ("Secret wharf-system/w1").
+struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
+                               const struct exec_policy *policy, struct endpoint **out);
+
+// From KUBERNETES_SERVICE_HOST and _PORT (ERROR_NOT_FOUND if they are not set) and the files of the service account
+// below `root` ("" for the real ones).
+struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
+
+// Checks certificates: that they parse, that the key matches the certificate, that all are valid at `wall_ns` (of
+// several CAs, at least one). NULL: no problem.
+struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
+
+// What a bearer token may consist of.
+struct error *endpoint_check_token(const char *token);
+
+// The bearer token, also from a credential plugin, for which this waits; free(). NULL: the endpoint has none.
+struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token);
+
+// The current bearer token of the kubeconfig (token file first), or NULL if the endpoint has none; free().
+struct error *endpoint_token(const struct endpoint *endpoint, char **token);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exec entry of a user: a credential plugin (client-go's ExecConfig).
+#include "core/base/digest.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/kubeconfig/kubeconfig_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP "client.authentication.k8s.io/"
+#define EXEC_INFO_MAX ((size_t)120 * 1024)
+#define PEM_BASE64_MAX ((size_t)8 * 1024 * 1024)
+#define HINT_MAX 400
+
+static struct error *copy_required(const struct kubeconfig_entry *exec, const char *field, const char *expected,
+                                   char **out) {
+    const char *text;
+    struct error *error = entry_text(exec, field, &text);
+    if (error)
+        return error;
+    if (!text)
+        return entry_error(exec, field, ERROR_INVALID, "found nothing, expected %s", expected);
+    *out = strdup(text);
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *read_version(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
+    static const char expected[] = GROUP "v1 or " GROUP "v1beta1";
+    struct error *error = copy_required(exec, "apiVersion", expected, &plugin->api_version);
+    if (error || strcmp(plugin->api_version, GROUP "v1") == 0 || strcmp(plugin->api_version, GROUP "v1beta1") == 0)
+        return error;
+    return entry_error(exec, "apiVersion", ERROR_UNSUPPORTED, "found \"%s\", expected %s", plugin->api_version,
+                       expected);
+}
+
+// There is no terminal to ask anybody. v1 has no default.
+static struct error *check_mode(const struct kubeconfig_entry *exec, const struct exec_plugin *plugin) {
+    const char *mode;
+    struct error *error = entry_text(exec, "interactiveMode", &mode);
+    if (error)
+        return error;
+    if (!mode && strcmp(plugin->api_version, GROUP "v1") == 0)
+        return entry_error(exec, "interactiveMode", ERROR_INVALID, "found nothing, expected Never or IfAvailable");
+    if (!mode || strcmp(mode, "Never") == 0 || strcmp(mode, "IfAvailable") == 0)
+        return NULL;
+    if (strcmp(mode, "Always") == 0)
+        return entry_error(exec, "interactiveMode", ERROR_UNSUPPORTED,
+                           "found Always, expected Never or IfAvailable: there is no terminal");
+    return entry_error(exec, "interactiveMode", ERROR_INVALID, "found \"%s\", expected Never or IfAvailable", mode);
+}
+
+static struct error *read_args(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
+    char **given;
+    struct error *error = entry_list(exec, "args", &given);
+    if (error)
+        return error;
+    size_t count = 0;
+    while (given[count])
+        count++;
+    plugin->args = calloc(count + 2, sizeof *plugin->args);
+    if (plugin->args) {
+        memcpy(plugin->args + 1, given, count * sizeof *given);
+        plugin->args[0] = strdup(plugin->command);
+    }
+    if (plugin->args && plugin->args[0]) {
+        free(given);
+        return NULL;
+    }
+    free(plugin->args);
+    plugin->args = NULL;
+    kubeconfig_free_list(given);
+    return error_no_memory();
+}
+
+static struct error *read_variable(const struct kubeconfig_entry *exec, const struct json *item,
+                                   const struct exec_policy *policy, char **out) {
+    const char *name = json_string(json_get(item, "name"));
+    const struct json *given = json_get(item, "value");
+    const char *value = !given || json_is(given, JSON_NULL) ? "" : json_string(given);
+    if (!name || !*name || strchr(name, '=') || !value)
+        return entry_error(exec, "env", ERROR_INVALID,
+                           "found an item that is not a variable, expected name and value, which are strings");
+    bool trusted = exec->file->directory || (policy && policy->own_entry);
+    if (!trusted && !exec_policy_allows_variable(policy, name, value))
+        return entry_error(
+            exec, "env", ERROR_REFUSED,
+            "found the variable %s, which a kubeconfig that is not a file of this machine may not set to "
+            "that: credentialPlugins.env lists those that it may set",
+            name);
+    *out = text_format("%s=%s", name, value);
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *read_env(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
+    const struct json *list = json_get(exec->value, "env");
+    if (list && !json_is(list, JSON_ARRAY) && !json_is(list, JSON_NULL))
+        return entry_error(exec, "env", ERROR_INVALID, "expected a list of variables, each with name and value");
+    plugin->env = calloc(json_size(list) + 1, sizeof *plugin->env);
+    if (!plugin->env)
+        return error_no_memory();
+    struct error *error = NULL;
+    size_t count = 0;
+    for (const struct json *item = json_first(list); item && !error; item = json_next(item))
+        error = read_variable(exec, item, plugin->policy, &plugin->env[count++]);
+    return error;
+}
+
+// The installation hint is prose of several lines; an error is one.
+static struct error *read_hint(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
+    const char *text;
+    struct error *error = entry_text(exec, "installHint", &text);
+    if (error || !text)
+        return error;
+    char cut[HINT_MAX];
+    text_copy(cut, sizeof cut, text);
+    AUTO_BUFFER(line, 8 * (size_t)HINT_MAX);
+    text_show(&line, cut + strspn(cut, " \t\r\n"));
+    while (line.len > 0 && line.data[line.len - 1] == ' ')
+        buffer_truncate(&line, line.len - 1);
+    plugin->install_hint = buffer_take(&line, NULL);
+    return plugin->install_hint ? NULL : error_no_memory();
+}
+
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return !text || json_set(object, key, json_new_string(text));
+}
+
+// What the cluster's extension for plugins says, any JSON.
+static bool set_config(struct json *object, const struct kubeconfig_entry *cluster) {
+    const struct json *list = json_get(cluster->value, "extensions");
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        const struct json *extension = json_get(item, "extension");
+        if (extension && text_equal(json_string(json_get(item, "name")), GROUP "exec"))
+            return json_set(object, "config", json_copy(extension));
+    }
+    return true;
+}
+
+// clientauthentication.Cluster, whose fields are named as in the kubeconfig.
+static struct json *describe_cluster(const struct kubeconfig_entry *cluster, const struct endpoint *endpoint) {
+    AUTO_BUFFER(ca, PEM_BASE64_MAX);
+    if (endpoint->ca_pem && !text_base64_encode(endpoint->ca_pem, strlen(endpoint->ca_pem), &ca))
+        return NULL;
+    struct json *object = json_new_object();
+    bool ok = object && set_text(object, "server", endpoint->server) &&
+              set_text(object, "tls-server-name", endpoint->tls_server_name) &&
+              set_text(object, "certificate-authority-data", ca.data) &&
+              set_text(object, "proxy-url", endpoint->proxy_url);
+    if (ok && endpoint->insecure)
+        ok = json_set(object, "insecure-skip-tls-verify", json_new_bool(true));
+    if (ok && endpoint->disable_compression)
+        ok = json_set(object, "disable-compression", json_new_bool(true));
+    if (ok && set_config(object, cluster))
+        return object;
+    json_free(object);
+    return NULL;
+}
+
+static struct error *make_info(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
+                               const struct endpoint *endpoint, struct exec_plugin *plugin) {
+    bool provide = false;
+    struct error *error = entry_bool(exec, "provideClusterInfo", &provide);
+    if (error)
+        return error;
+    AUTO_JSON info = json_new_object();
+    AUTO_JSON spec = json_new_object();
+    if (!info || !spec || !json_set(spec, "interactive", json_new_bool(false)) ||
+        (provide && !json_set(spec, "cluster", describe_cluster(cluster, endpoint))) ||
+        !json_set(info, "kind", json_new_string("ExecCredential")) ||
+        !json_set(info, "apiVersion", json_new_string(plugin->api_version)) || !json_set(info, "spec", TAKE(spec)))
+        return error_no_memory();
+    AUTO_BUFFER(text, 2 * PEM_BASE64_MAX);
+    if (!json_print(info, &text))
+        return error_no_memory();
+    // A larger one could not be passed to a program (execve(2), MAX_ARG_STRLEN).
+    if (text.len > EXEC_INFO_MAX)
+        return entry_error(exec, "provideClusterInfo", ERROR_TOO_LARGE,
+                           "the description of the cluster is larger than %zu bytes", EXEC_INFO_MAX);
+    plugin->info = buffer_take(&text, NULL);
+    return plugin->info ? NULL : error_no_memory();
+}
+
+static struct error *fill(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
+                          const struct exec_policy *policy, const struct endpoint *endpoint,
+                          struct exec_plugin *plugin) {
+    const char *directory = exec->file->directory;
+    plugin->where = entry_place(exec, NULL);
+    plugin->directory = directory ? strdup(directory) : NULL;
+    plugin->cache = exec_cache_new();
+    if (!plugin->cache || !plugin->where || (directory && !plugin->directory) ||
+        !exec_policy_copy(policy, &plugin->policy))
+        return error_no_memory();
+    struct error *error = copy_required(exec, "command", "the credential plugin to run", &plugin->command);
+    if (!error)
+        error = read_version(exec, plugin);
+    if (!error)
+        error = check_mode(exec, plugin);
+    if (!error)
+        error = read_args(exec, plugin);
+    if (!error)
+        error = read_env(exec, plugin);
+    if (!error)
+        error = read_hint(exec, plugin);
+    if (!error)
+        error = make_info(exec, cluster, endpoint, plugin);
+    return error;
+}
+
+struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
+                                   const struct exec_policy *policy, struct endpoint *endpoint) {
+    struct kubeconfig_entry exec;
+    struct error *error = entry_part(user, "exec", "user.exec", &exec);
+    if (error || !exec.value)
+        return error;
+    endpoint->exec = calloc(1, sizeof *endpoint->exec);
+    if (!endpoint->exec)
+        return error_no_memory();
+    error = fill(&exec, cluster, policy, endpoint, endpoint->exec);
+    AUTO_TEXT path = NULL;
+    return error ? error : exec_plugin_find(endpoint->exec, &path);
+}

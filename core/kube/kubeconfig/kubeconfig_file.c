@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/kubeconfig/kubeconfig_file.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX ((size_t)4 * 1024 * 1024)
+
+static void file_free(struct kubeconfig_file *file) {
+    free(file->path);
+    free(file->directory);
+    yaml_cleanup(&file->yaml);
+    *file = (struct kubeconfig_file){0};
+}
+
+void kubeconfig_cleanup(struct kubeconfig *config) {
+    for (size_t i = 0; i < config->count; i++)
+        file_free(&config->files[i]);
+    free(config->files);
+    *config = (struct kubeconfig){0};
+}
+
+static const char *type_name(const struct json *value) {
+    switch (json_type(value)) {
+    case JSON_NULL:
+        return "nothing";
+    case JSON_BOOL:
+        return "a boolean";
+    case JSON_NUMBER:
+        return "a number";
+    case JSON_STRING:
+        return "a string";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_OBJECT:
+        return "a mapping";
+    }
+    return "something else";
+}
+
+static bool is_absent(const struct json *value) {
+    return !value || json_is(value, JSON_NULL);
+}
+
+// "<path>:<line>: <field>", with the field's pointer for the line.
+static char *place_of(const struct kubeconfig_file *file, const char *pointer, const char *field) {
+    size_t line = yaml_line(&file->yaml, pointer);
+    if (line == 0)
+        return text_format("%s: %s", file->path, field);
+    return text_format("%s:%zu: %s", file->path, line, field);
+}
+
+static struct error *wrap(const struct kubeconfig_file *file, const char *pointer, const char *field,
+                          struct error *error) {
+    AUTO_TEXT place = place_of(file, pointer, field);
+    return place ? error_wrap(error, "%s", place) : error;
+}
+
+static struct error *wrong_type(const struct json *value, const char *expected) {
+    return error_new(ERROR_INVALID, "found %s, expected %s", type_name(value), expected);
+}
+
+// A top-level string field. NULL if absent or empty.
+static struct error *top_text(const struct kubeconfig_file *file, const char *field, const char **out) {
+    const struct json *value = json_get(file->yaml.value, field);
+    *out = json_string(value);
+    if (is_absent(value))
+        return NULL;
+    if (!*out) {
+        AUTO_TEXT pointer = text_format("/%s", field);
+        return wrap(file, pointer ? pointer : "", field, wrong_type(value, "a string"));
+    }
+    if (!**out)
+        *out = NULL;
+    return NULL;
+}
+
+static struct error *check_top(const struct kubeconfig_file *file, const char *field, const char *expected) {
+    const char *found;
+    struct error *error = top_text(file, field, &found);
+    if (error || !found || strcmp(found, expected) == 0)
+        return error;
+    AUTO_TEXT pointer = text_format("/%s", field);
+    return wrap(file, pointer ? pointer : "", field,
+                error_new(ERROR_INVALID, "found \"%s\", expected \"%s\"", found, expected));
+}
+
+static struct error *check_file(const struct kubeconfig_file *file) {
+    const struct json *root = file->yaml.value;
+    if (!json_is(root, JSON_OBJECT) && !json_is(root, JSON_NULL))
+        return error_wrap(wrong_type(root, "a kubeconfig, which is a mapping"), "%s", file->path);
+    struct error *error = check_top(file, "apiVersion", "v1");
+    return error ? error : check_top(file, "kind", "Config");
+}
+
+static struct error *read_file(struct kubeconfig_file *file, const char *path) {
+    AUTO_TEXT directory = text_directory(path);
+    AUTO_TEXT here = directory && directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
+    if (!directory || !here)
+        return errno == ENOMEM ? error_no_memory()
+                               : error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
+    file->path = strdup(path);
+    file->directory = text_resolve_path(here, directory);
+    if (!file->path || !file->directory)
+        return error_no_memory();
+    AUTO_BUFFER(text, FILE_MAX);
+    struct error *error = text_read_file(path, FILE_MAX, &text);
+    if (!error)
+        error = yaml_parse(path, text.data, text.len, &file->yaml);
+    return error ? error : check_file(file);
+}
+
+struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional) {
+    struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
+    if (!file)
+        return error_no_memory();
+    struct error *error = read_file(file, path);
+    if (error) {
+        file_free(file);
+        if (!optional || error->code != ERROR_NOT_FOUND)
+            return error;
+        error_free(error);
+        return NULL;
+    }
+    config->count++;
+    return NULL;
+}
+
+static struct error *read_text(struct kubeconfig_file *file, const char *name, const char *text, size_t len) {
+    file->path = strdup(name);
+    if (!file->path)
+        return error_no_memory();
+    if (len > FILE_MAX)
+        return error_new(ERROR_TOO_LARGE, "%s: found %zu bytes, expected at most %zu", name, len, FILE_MAX);
+    struct error *error = yaml_parse(name, text, len, &file->yaml);
+    return error ? error : check_file(file);
+}
+
+struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, const char *text, size_t len) {
+    struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
+    if (!file)
+        return error_no_memory();
+    struct error *error = read_text(file, name, text, len);
+    if (error)
+        file_free(file);
+    else
+        config->count++;
+    return error;
+}
+
+struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out) {
+    *out = NULL;
+    for (size_t i = 0; i < config->count && !*out; i++) {
+        struct error *error = top_text(&config->files[i], "current-context", out);
+        if (error)
+            return error;
+    }
+    return NULL;
+}
+
+char *entry_place(const struct kubeconfig_entry *entry, const char *field) {
+    AUTO_TEXT name =
+        text_format("%s[%zu].%s%s%s", entry->section, entry->index, entry->inner, field ? "." : "", field ? field : "");
+    AUTO_TEXT outer = text_format("/%s/%zu", entry->section, entry->index);
+    AUTO_TEXT pointer = text_format("%s/%s%s%s", outer, entry->inner, field ? "/" : "", field ? field : "");
+    if (!name || !outer || !pointer)
+        return NULL;
+    for (char *c = pointer + strlen(outer); *c; c++)
+        if (*c == '.')
+            *c = '/';
+    bool known = yaml_line(&entry->file->yaml, pointer) > 0;
+    return place_of(entry->file, known ? pointer : outer, name);
+}
+
+struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error) {
+    if (!error)
+        return NULL;
+    AUTO_TEXT place = entry_place(entry, field);
+    return place ? error_wrap(error, "%s", place) : error;
+}
+
+struct error *entry_error(const struct kubeconfig_entry *entry, const char *field, enum error_code code,
+                          const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    struct error *error = error_vnew(code, format, args);
+    va_end(args);
+    return entry_wrap(entry, field, error);
+}
+
+// The list of a section, NULL if absent.
+static struct error *section_of(const struct kubeconfig_file *file, const char *section, const struct json **out) {
+    *out = json_get(file->yaml.value, section);
+    if (is_absent(*out))
+        *out = NULL;
+    if (!*out || json_is(*out, JSON_ARRAY))
+        return NULL;
+    AUTO_TEXT pointer = text_format("/%s", section);
+    return wrap(file, pointer ? pointer : "", section, wrong_type(*out, "a list"));
+}
+
+static struct error *item_error(const struct kubeconfig_file *file, const char *section, size_t index,
+                                struct error *error) {
+    AUTO_TEXT pointer = text_format("/%s/%zu", section, index);
+    AUTO_TEXT field = text_format("%s[%zu]", section, index);
+    return wrap(file, pointer ? pointer : "", field ? field : section, error);
+}
+
+// The name is at `index` and already at found->index.
+static struct error *duplicate_error(const struct kubeconfig_file *file, const struct kubeconfig_entry *found,
+                                     size_t index, const char *name) {
+    AUTO_TEXT first = text_format("/%s/%zu", found->section, found->index);
+    size_t line = first ? yaml_line(&file->yaml, first) : 0;
+    return item_error(file, found->section, index,
+                      error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name, line));
+}
+
+static struct error *find_in_file(const struct kubeconfig_file *file, const char *name,
+                                  struct kubeconfig_entry *found) {
+    const struct json *list;
+    struct error *error = section_of(file, found->section, &list);
+    if (error)
+        return error;
+    size_t index = 0;
+    for (const struct json *item = json_first(list); item; item = json_next(item), index++) {
+        const struct json *own_name = json_get(item, "name");
+        if (!json_string(own_name))
+            return item_error(file, found->section, index,
+                              is_absent(own_name) ? error_new(ERROR_INVALID, "found nothing, expected a name")
+                                                  : error_wrap(wrong_type(own_name, "a string"), "name"));
+        if (strcmp(json_string(own_name), name) != 0)
+            continue;
+        if (found->file)
+            return duplicate_error(file, found, index, name);
+        found->file = file;
+        found->index = index;
+        found->value = json_get(item, found->inner);
+    }
+    return NULL;
+}
+
+struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
+                         struct kubeconfig_entry *out) {
+    *out = (struct kubeconfig_entry){.section = section, .inner = inner};
+    for (size_t i = 0; i < config->count && !out->file; i++) {
+        struct error *error = find_in_file(&config->files[i], name, out);
+        if (error)
+            return error;
+    }
+    if (is_absent(out->value))
+        out->value = NULL;
+    else if (!json_is(out->value, JSON_OBJECT))
+        return entry_wrap(out, NULL, wrong_type(out->value, "a mapping"));
+    return NULL;
+}
+
+bool entry_names(const struct kubeconfig *config, const char *section, struct buffer *out) {
+    for (size_t i = 0; i < config->count; i++) {
+        const struct json *list = json_get(config->files[i].yaml.value, section);
+        for (const struct json *item = json_first(list); item; item = json_next(item)) {
+            const char *name = json_string(json_get(item, "name"));
+            if (name && out->len > 0)
+                buffer_text(out, ", ");
+            if (name)
+                buffer_printf(out, "\"%s\"", name);
+        }
+    }
+    return !out->failed;
+}
+
+struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = json_string(value);
+    if (*out && !**out)
+        *out = NULL;
+    if (is_absent(value) || json_string(value))
+        return NULL;
+    if (json_is(value, JSON_STRING))
+        return entry_error(entry, field, ERROR_INVALID, "found a string with a NUL character, expected one without");
+    return entry_wrap(entry, field, wrong_type(value, "a string"));
+}
+
+struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = json_bool(value, false);
+    return is_absent(value) || json_is(value, JSON_BOOL) ? NULL
+                                                         : entry_wrap(entry, field, wrong_type(value, "true or false"));
+}
+
+struct error *entry_part(const struct kubeconfig_entry *entry, const char *field, const char *inner,
+                         struct kubeconfig_entry *out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = *entry;
+    out->inner = inner;
+    out->value = is_absent(value) || (json_is(value, JSON_OBJECT) && json_size(value) == 0) ? NULL : value;
+    return !out->value || json_is(value, JSON_OBJECT) ? NULL : entry_wrap(entry, field, wrong_type(value, "a mapping"));
+}
+
+void kubeconfig_free_list(char **list) {
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = NULL;
+    if (!is_absent(value) && !json_is(value, JSON_ARRAY))
+        return entry_wrap(entry, field, wrong_type(value, "a list of strings"));
+    char **list = calloc(json_size(value) + 1, sizeof *list);
+    if (!list)
+        return error_no_memory();
+    struct error *error = NULL;
+    size_t count = 0;
+    for (const struct json *item = json_first(value); item && !error; item = json_next(item))
+        if (!json_string(item))
+            error = entry_wrap(entry, field, wrong_type(item, "a list of strings without NUL characters"));
+        else if (!(list[count++] = strdup(json_string(item))))
+            error = error_no_memory();
+    if (error)
+        kubeconfig_free_list(list);
+    else
+        *out = list;
+    return error;
+}

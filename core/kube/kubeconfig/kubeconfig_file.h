@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The syntax of kubeconfig files: one or several, their entries by name, and type-checked fields. Their meaning is in
+// kubeconfig.c and kubeconfig_sections.c.
+#ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_FILE_H
+#define WHARF_KUBE_KUBECONFIG_KUBECONFIG_FILE_H
+
+#include "core/json/yaml.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kubeconfig_file {
+    char *path;      // as given, for messages
+    char *directory; // absolute: the base of relative paths in the file; NULL: a text, which may name no files
+    struct yaml yaml;
+};
+
+struct kubeconfig {
+    struct kubeconfig_file *files; // the first definition wins
+    size_t count;
+};
+
+// Adds a file. `optional`: a missing file is skipped.
+struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional);
+// Adds a text; `name` stands for the path.
+struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, const char *text, size_t len);
+void kubeconfig_cleanup(struct kubeconfig *config);
+
+// The first current-context that is not empty, or NULL.
+struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out);
+
+// A named entry of a list, e.g. clusters[2].cluster.
+struct kubeconfig_entry {
+    const struct kubeconfig_file *file; // NULL: not found
+    const char *section;                // "clusters"
+    const char *inner;                  // "cluster"; "user.exec" for a part of it
+    size_t index;
+    const struct json *value; // the object, or NULL if it is empty
+};
+
+// out->file is NULL if no file has it.
+struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
+                         struct kubeconfig_entry *out);
+
+// The object at `field` as an entry of its own; `inner` is "<out of the entry>.<field>". out->value is NULL if it is
+// absent, null or empty.
+struct error *entry_part(const struct kubeconfig_entry *entry, const char *field, const char *inner,
+                         struct kubeconfig_entry *out);
+
+// Appends the names in `section`, comma-separated, for messages.
+bool entry_names(const struct kubeconfig *config, const char *section, struct buffer *out);
+
+// NULL if the field is absent, null or empty. The text belongs to the file.
+struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out);
+// A list of strings: absent and null are empty. *out ends with NULL; kubeconfig_free_list().
+struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out);
+void kubeconfig_free_list(char **list); // NULL is fine
+struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out);
+
+// "<file>:<line>: clusters[0].cluster.<field>: <message>"
+struct error *entry_error(const struct kubeconfig_entry *entry, const char *field, enum error_code code,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// "<file>:<line>: clusters[0].cluster.<field>"; `field` NULL: the entry. NULL when out of memory.
+char *entry_place(const struct kubeconfig_entry *entry, const char *field);
+
+// Puts "<file>:<line>: ...<field>: " before an error's message. NULL stays NULL.
+struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error);
+
+#endif

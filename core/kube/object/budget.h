@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory limits of one cluster. docs/memory.md has the table.
+#ifndef WHARF_KUBE_OBJECT_BUDGET_H
+#define WHARF_KUBE_OBJECT_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BUDGET_DEFAULT ((size_t)64 << 20)
+#define BUDGET_LEAST ((size_t)32 << 20)
+#define BUDGET_OBJECT_SIZE ((size_t)2 << 20) // more than etcd stores
+#define BUDGET_OBJECT_NODES ((size_t)100000)
+#define BUDGET_STATUS_SIZE ((size_t)256 << 10)
+
+// One cluster's limits, owned by its thread. NULL means the defaults, without `stop`.
+struct budget {
+    size_t max_object_size;  // bytes of an object's JSON text after stripping
+    size_t max_object_nodes; // JSON values in an object
+    size_t max_status_size;  // bytes of an object's status (status_limit.h); 0, which is so at first: any
+    size_t max_answer;       // decoded bytes of one response body
+    size_t max_frame;        // bytes of one event of a watch
+    size_t max_buffered;     // bytes of all incomplete responses and frames together
+    size_t max_queued;       // bytes queued for the engine, see inbox.h
+    size_t max_kept;         // bytes kept of what the cluster has besides workloads and mirrors: nodes, pods
+    const atomic_bool *stop; // once true, parsing stops; may be NULL
+    size_t buffered, kept;   // currently
+};
+
+// Divides `per_cluster` bytes among the limits; 0 selects the default for each argument.
+void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
+                 const atomic_bool *stop);
+
+// The same of a budget in use: what is buffered or kept stays counted. A message whose maximum was set before keeps it.
+void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes);
+
+// The defaults if `budget` is NULL.
+const struct budget *budget_or_default(const struct budget *budget);
+
+// Counts `bytes` as buffered. False if that would exceed the maximum; nothing is counted then. NULL: no limit.
+bool budget_take(struct budget *budget, size_t bytes);
+void budget_give(struct budget *budget, size_t bytes);
+
+// What is kept, of which `before` bytes are counted, has `bytes` now. False: together with what else is kept that
+// exceeds the maximum; nothing is counted then. Less than before is always counted. NULL: no limit.
+bool budget_keep(struct budget *budget, size_t before, size_t bytes);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Kubernetes object received from a server: parsed for immediate use, and as compact text for storage. Fields that
+// the host never needs (managedFields, kubectl's last-applied annotation) are stripped.
+#ifndef WHARF_KUBE_OBJECT_OBJECT_H
+#define WHARF_KUBE_OBJECT_OBJECT_H
+
+#include "core/base/error.h"
+#include "core/json/json.h"
+#include "core/kube/object/budget.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct object {
+    struct json *value; // an object with metadata.name
+    char *text;         // `value` as compact JSON, NUL-terminated
+    size_t len;
+    size_t size; // of the text that came, with what was stripped
+    // Not NULL: a stub of an object over maxObjectSize or maxObjectNodes, and this is the reason ("it has 9000000
+    // bytes, and maxObjectSize is 2097152"). `value` has apiVersion, kind, and of metadata name, namespace, uid,
+    // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
+    // wharf.dev/, and the fields in object_limits.kept.
+    char *too_large;
+    char *reduced; // not NULL: the status was reduced (status_limit.h), and this says why and how
+};
+
+#define OBJECT_OWN_PREFIX "wharf.dev/"
+
+// Limits up to which an object is parsed completely.
+struct object_limits {
+    const struct budget *budget; // NULL: the defaults
+    const char *const *kept;     // JSON pointers of short values kept in stubs, NULL-terminated; may be NULL
+    const char *const *only; // patterns of what is not cut off before it is parsed (prune.h); NULL: everything is kept
+};
+
+// Takes ownership of `value`, also on failure. `api_version` and `kind`, which may be NULL, are filled in if missing
+// (items of a list). Errors name what is missing: not an object, no metadata, no name, no uid, no resourceVersion.
+struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out);
+// The same from text: stripped fields are not even parsed. `text` need not be NUL-terminated and may be surrounded by
+// white space. Also returns the errors of json_parse.
+struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
+                           struct object **out);
+// The same within limits, which apply after stripping: an object over them becomes a stub.
+struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct object_limits *limits, struct object **out);
+// Approximate upper bound of the memory that the object takes, in bytes.
+size_t object_cost(const struct object *object);
+// The same for a text and the value parsed from it.
+size_t object_text_cost(const char *text, size_t len);
+void object_free(struct object *object);
+
+// metadata fields; "" if absent, never NULL.
+const char *object_name(const struct json *value);
+const char *object_namespace(const struct json *value);
+const char *object_uid(const struct json *value);
+const char *object_version(const struct json *value);                     // resourceVersion
+int64_t object_generation(const struct json *value);                      // 0 if absent
+const char *object_label(const struct json *value, const char *key);      // NULL if absent
+const char *object_annotation(const struct json *value, const char *key); // NULL if absent
+bool object_is_list(const struct json *value);                            // with items
+bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
+
+// Whether the kind is that of a list ("JobList", "List"), and the length of the prefix that is the kind of its items.
+bool object_kind_is_list(const char *kind, size_t *item_kind_len);
+
+// The ownerReference with controller: true, or NULL.
+const struct json *object_controller(const struct json *value);
+
+// Compares two resourceVersions of one object: <0, 0, >0 if a is older, equal, newer. Versions are opaque; decimal ones
+// are compared as unbounded decimals (apimachinery util/resourceversion). *comparable is false when they are not
+// decimal and differ.
+int object_version_compare(const char *a, const char *b, bool *comparable);
+
+#endif

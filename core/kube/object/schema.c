@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/object/schema.h"
+
+#include "core/base/text.h"
+#include "core/kube/object/span.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MAX 32 // references followed
+
+struct part { // a value in the text
+    const char *text;
+    size_t len;
+};
+
+static bool is_empty(struct part part) {
+    return part.len == 0;
+}
+
+static struct part part_of(struct part whole, const struct span *span) {
+    return (struct part){whole.text + span->value, span->end - span->value};
+}
+
+// Names in schemas have no escapes.
+static bool is_string(const char *text, size_t len, const char *wanted, size_t wanted_len) {
+    return len >= wanted_len + 2 && *text == '"' && memcmp(text + 1, wanted, wanted_len) == 0 &&
+           text[wanted_len + 1] == '"';
+}
+
+static bool is_text(struct part value, const char *text) {
+    return is_string(value.text, value.len, text, strlen(text));
+}
+
+static struct part member_of(struct part object, const char *key, size_t len) {
+    struct span span;
+    for (size_t at = 0; !is_empty(object) && span_next_member(object.text, object.len, &at, &span);)
+        if (is_string(object.text + span.key, span.value - span.key, key, len))
+            return part_of(object, &span);
+    return (struct part){0};
+}
+
+static struct part member(struct part object, const char *key) {
+    return member_of(object, key, strlen(key));
+}
+
+static bool next_item(struct part array, size_t *at, struct part *out) {
+    struct span span;
+    if (is_empty(array) || span_next_item(array.text, array.len, at, &span) != SPAN_ITEM)
+        return false;
+    *out = part_of(array, &span);
+    return true;
+}
+
+static bool is_of_kind(struct part schema, const struct schema_kind *kind) {
+    struct part list = member(schema, "x-kubernetes-group-version-kind"), item;
+    for (size_t at = 0; next_item(list, &at, &item);)
+        if (is_text(member(item, "group"), kind->group) && is_text(member(item, "version"), kind->version) &&
+            is_text(member(item, "kind"), kind->kind))
+            return true;
+    return false;
+}
+
+static struct part schema_of(struct part schemas, const struct schema_kind *kind) {
+    struct span span;
+    for (size_t at = 0; !is_empty(schemas) && span_next_member(schemas.text, schemas.len, &at, &span);)
+        if (is_of_kind(part_of(schemas, &span), kind))
+            return part_of(schemas, &span);
+    return (struct part){0};
+}
+
+// The schema that a reference leads to: {"$ref": ...}, or {"allOf": [{"$ref": ...}], "default": ...}.
+static struct part resolve(struct part schemas, struct part schema) {
+    static const char prefix[] = "\"#/components/schemas/";
+    for (int i = 0; i < STEPS_MAX && !is_empty(schema); i++) {
+        struct part reference = member(schema, "$ref"), first = {0};
+        size_t at = 0;
+        if (is_empty(reference) && next_item(member(schema, "allOf"), &at, &first))
+            reference = member(first, "$ref");
+        size_t skipped = sizeof prefix - 1;
+        if (reference.len <= skipped || memcmp(reference.text, prefix, skipped) != 0)
+            return schema;
+        schema = member_of(schemas, reference.text + skipped, reference.len - skipped - 1);
+    }
+    return schema;
+}
+
+static bool takes_anything(struct part schema) {
+    struct part keeps = member(schema, "x-kubernetes-preserve-unknown-fields");
+    struct part more = member(schema, "additionalProperties");
+    return (keeps.len == 4 && memcmp(keeps.text, "true", 4) == 0) || (!is_empty(more) && *more.text != 'f') ||
+           is_empty(member(schema, "properties"));
+}
+
+enum schema_answer schema_find(const char *text, size_t len, const struct schema_kind *kind, const char *pointer) {
+    if (text_has_prefix(pointer, "/metadata/"))
+        return SCHEMA_HAS;
+    struct part schemas = member(member((struct part){text, len}, "components"), "schemas");
+    struct part schema = schema_of(schemas, kind);
+    if (is_empty(schema))
+        return SCHEMA_UNKNOWN;
+    while (*pointer == '/') {
+        schema = resolve(schemas, schema);
+        if (is_empty(schema))
+            return SCHEMA_UNKNOWN;
+        if (takes_anything(schema))
+            return SCHEMA_HAS;
+        size_t step = strcspn(++pointer, "/");
+        schema = member_of(member(schema, "properties"), pointer, step);
+        if (is_empty(schema))
+            return SCHEMA_LACKS;
+        pointer += step;
+    }
+    return SCHEMA_HAS;
+}
+
+char *schema_path(const char *group, const char *version) {
+    return *group ? text_format("/openapi/v3/apis/%s/%s", group, version) : text_format("/openapi/v3/api/%s", version);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/object/span.h"
+
+#include "core/json/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+// The offset after the value at `at`, or `len` if it is incomplete.
+static size_t skip_value(const char *text, size_t at, size_t len) {
+    struct scan scan = {0};
+    return scan_value(&scan, text, &at, len) ? at : len;
+}
+
+// Reads the key at `at` and finds its value; false if there is none.
+static bool read_key(const char *text, size_t at, size_t len, struct span *out) {
+    if (at >= len || text[at] != '"')
+        return false;
+    out->key = at;
+    size_t colon = scan_space(text, skip_value(text, at, len), len);
+    if (colon >= len || text[colon] != ':')
+        return false;
+    out->value = scan_space(text, colon + 1, len);
+    return true;
+}
+
+static bool read_end(const char *text, size_t len, struct span *out) {
+    out->end = skip_value(text, out->value, len);
+    return out->end > out->value && out->end < len;
+}
+
+// The offset of the bracket before the first element, or of the comma before the next one; `len` if neither is found.
+static size_t before_next(const char *text, size_t len, size_t at, char bracket) {
+    size_t next = scan_space(text, at, len);
+    return next < len && text[next] == (at == 0 ? bracket : ',') ? next : len;
+}
+
+// The key of the next member, as span_next_member.
+static bool next_key(const char *text, size_t len, size_t at, struct span *out) {
+    size_t before = before_next(text, len, at, '{');
+    return before < len && read_key(text, scan_space(text, before + 1, len), len, out);
+}
+
+bool span_next_member(const char *text, size_t len, size_t *at, struct span *out) {
+    if (!next_key(text, len, *at, out) || !read_end(text, len, out))
+        return false;
+    *at = out->end;
+    return true;
+}
+
+enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out) {
+    size_t next = scan_space(text, *at, len);
+    if (*at > 0 && next < len && text[next] == ']')
+        return SPAN_END;
+    size_t before = before_next(text, len, *at, '[');
+    if (before == len)
+        return SPAN_BAD;
+    out->value = scan_space(text, before + 1, len);
+    if (*at == 0 && out->value < len && text[out->value] == ']')
+        return SPAN_END;
+    out->end = skip_value(text, out->value, len);
+    *at = out->end;
+    return out->end > out->value && out->end < len ? SPAN_ITEM : SPAN_BAD;
+}
+
+bool span_is_closed(const char *text, size_t len) {
+    size_t at = scan_space(text, 0, len);
+    if (at == len || (text[at] != '{' && text[at] != '['))
+        return false;
+    char close = text[at] == '{' ? '}' : ']';
+    size_t end = skip_value(text, at, len);
+    return text[end - 1] == close && end > at + 1 && scan_space(text, end, len) == len;
+}
+
+static bool is_key(const char *text, const struct span *member, const char *key) {
+    size_t len = strlen(key);
+    return member->value - member->key > len + 2 && memcmp(text + member->key + 1, key, len) == 0 &&
+           text[member->key + 1 + len] == '"';
+}
+
+bool span_member(const char *text, size_t len, const char *key, struct span *out) {
+    size_t at = 0;
+    while (span_next_member(text, len, &at, out))
+        if (is_key(text, out, key))
+            return true;
+    return false;
+}
+
+// Extends a member by its comma.
+static void take_comma(const char *text, size_t len, struct span *member) {
+    size_t after = scan_space(text, member->end, len);
+    if (after < len && text[after] == ',') {
+        member->end = after + 1;
+        return;
+    }
+    size_t before = member->key;
+    while (before > 0 && scan_space(text, before - 1, before) == before)
+        before--;
+    if (before > 0 && text[before - 1] == ',')
+        member->key = before - 1;
+}
+
+// Counts the offsets of a member inside the value of another one from the start of the text.
+static void shift(struct span *member, size_t by) {
+    member->key += by;
+    member->value += by;
+    member->end += by;
+}
+
+// The offset of the value of `key`, whose end is not looked for; 0 if absent.
+static size_t value_of(const char *text, size_t len, const char *key) {
+    struct span member = {0};
+    while (next_key(text, len, member.end, &member)) {
+        if (is_key(text, &member, key))
+            return member.value;
+        if (!read_end(text, len, &member))
+            break;
+    }
+    return 0;
+}
+
+// The members of metadata that are stripped, in their order. Each of its bytes is looked at once: managedFields are
+// often larger than all the rest.
+static size_t find_cuts(const char *text, size_t len, struct span cuts[2]) {
+    size_t metadata = value_of(text, len, "metadata"), at = 0, count = 0;
+    bool fields = false, annotations = false;
+    struct span member;
+    while (metadata > 0 && count < 2 && span_next_member(text + metadata, len - metadata, &at, &member)) {
+        shift(&member, metadata);
+        if (!fields && is_key(text, &member, "managedFields")) {
+            fields = true;
+            cuts[count] = member;
+            take_comma(text, len, &cuts[count++]);
+        } else if (!annotations && is_key(text, &member, "annotations")) {
+            annotations = true;
+            if (!span_member(text + member.value, member.end - member.value, LAST_APPLIED, &cuts[count]))
+                continue;
+            shift(&cuts[count], member.value);
+            take_comma(text, member.end, &cuts[count++]);
+        }
+    }
+    return count;
+}
+
+char *span_strip(const char *text, size_t len, size_t *stripped) {
+    struct span cuts[2];
+    size_t count = find_cuts(text, len, cuts);
+    size_t removed = 0;
+    for (size_t i = 0; i < count; i++)
+        removed += cuts[i].end - cuts[i].key;
+    char *copy = malloc(len - removed + 1);
+    if (!copy)
+        return NULL;
+    size_t from = 0, to = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(copy + to, text + from, cuts[i].key - from);
+        to += cuts[i].key - from;
+        from = cuts[i].end;
+    }
+    memcpy(copy + to, text + from, len - from);
+    *stripped = to + len - from;
+    copy[*stripped] = '\0';
+    return copy;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for libcurl's sockets, and running only the exchanges whose socket is ready or whose time has come
+// (curl_internal.h). docs/architecture.md says why not with curl_multi_perform.
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/kube/transport/curl_internal.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define NO_MEMORY_NS (10 * CLOCK_MS)
+// libcurl does not wait for connections that it keeps for reuse. That the server closes them is the first sign of its
+// end, since open streams may go on for a minute.
+#define IDLE_EVENTS POLLRDHUP
+
+bool events_open(struct curl_transport *transport) {
+    transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return transport->wake_fd >= 0;
+}
+
+void events_close(struct curl_transport *transport) {
+    if (transport->wake_fd >= 0)
+        close(transport->wake_fd);
+    free(transport->polled);
+}
+
+static struct pollfd *find_socket(struct pool *pool, curl_socket_t fd) {
+    for (size_t i = 0; i < pool->n_sockets; i++)
+        if (pool->sockets[i].fd == fd)
+            return &pool->sockets[i];
+    return NULL;
+}
+
+static struct pollfd *add_socket(struct pool *pool, curl_socket_t fd) {
+    if (!array_reserve(&pool->sockets, &pool->cap_sockets, pool->n_sockets + 1, sizeof *pool->sockets))
+        return NULL;
+    struct pollfd *added = &pool->sockets[pool->n_sockets++];
+    *added = (struct pollfd){.fd = fd};
+    return added;
+}
+
+static void remove_socket(struct pool *pool, curl_socket_t fd) {
+    struct pollfd *socket = pool ? find_socket(pool, fd) : NULL;
+    if (socket)
+        *socket = pool->sockets[--pool->n_sockets];
+}
+
+void events_closed(struct curl_transport *transport, int fd) {
+    remove_socket(transport->pool, fd);
+    remove_socket(transport->retired, fd);
+}
+
+// Not one of the resolver's, which libcurl closes without a word.
+static bool is_connection(curl_socket_t fd) {
+    int protocol = 0;
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &(socklen_t){sizeof protocol}) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
+// libcurl's CURLMOPT_SOCKETFUNCTION.
+static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *unused) {
+    (void)easy, (void)unused;
+    struct pool *pool = context;
+    struct pollfd *socket = find_socket(pool, fd);
+    if (what == CURL_POLL_REMOVE) {
+        if (socket && is_connection(fd))
+            socket->events = IDLE_EVENTS;
+        else
+            remove_socket(pool, fd);
+        return 0;
+    }
+    if (!socket && !(socket = add_socket(pool, fd))) {
+        pool->failed = true; // nobody would wait for the socket
+        return 0;
+    }
+    socket->events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));
+    return 0;
+}
+
+bool events_attach(struct pool *pool) {
+    return curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, on_interest) == CURLM_OK &&
+           curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool) == CURLM_OK;
+}
+
+static long next_timeout(struct pool *pool) {
+    long timeout_ms = -1;
+    if (pool && curl_multi_timeout(pool->multi, &timeout_ms) != CURLM_OK)
+        pool->failed = true;
+    return timeout_ms;
+}
+
+static void run(struct pool *pool, curl_socket_t fd, int ready) {
+    int running;
+    if (curl_multi_socket_action(pool->multi, fd, ready, &running) != CURLM_OK)
+        pool->failed = true;
+}
+
+void events_run_due(struct pool *pool) {
+    if (next_timeout(pool) == 0)
+        run(pool, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int milliseconds(int64_t wait_ns) {
+    if (wait_ns <= 0)
+        return 0;
+    if (wait_ns >= INT64_C(3600) * CLOCK_SECOND)
+        return 3600 * 1000;
+    return (int)((wait_ns + CLOCK_MS - 1) / CLOCK_MS);
+}
+
+static int earlier(int timeout_ms, long other_ms) {
+    return other_ms >= 0 && other_ms < timeout_ms ? (int)other_ms : timeout_ms;
+}
+
+static size_t append_sockets(struct pollfd *polled, const struct pool *pool) {
+    for (size_t i = 0; pool && i < pool->n_sockets; i++)
+        polled[i] = pool->sockets[i];
+    return pool ? pool->n_sockets : 0;
+}
+
+// As in libcurl's own poll: a read shows what an error is.
+static int ready_of(const struct pollfd *socket) {
+    return (socket->revents & (POLLIN | POLLERR | POLLHUP) ? CURL_CSELECT_IN : 0) |
+           (socket->revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (socket->revents & POLLNVAL ? CURL_CSELECT_ERR : 0);
+}
+
+// libcurl finds out when it would use it again.
+static void end_idle(struct pool *pool, curl_socket_t fd) {
+    const struct pollfd *socket = find_socket(pool, fd);
+    if (!socket || socket->events != IDLE_EVENTS)
+        return;
+    remove_socket(pool, fd);
+    pool->transport->closed = true;
+}
+
+// `polled` are copies of the pool's: each call may change the pool's own.
+static void run_ready(struct pool *pool, const struct pollfd *polled, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (polled[i].revents && polled[i].events == IDLE_EVENTS)
+            end_idle(pool, polled[i].fd);
+        else if (polled[i].revents)
+            run(pool, polled[i].fd, ready_of(&polled[i]));
+}
+
+// Whether it was woken.
+static bool wait_for_wakeup(struct curl_transport *transport, int timeout_ms) {
+    struct pollfd wake = {.fd = transport->wake_fd, .events = POLLIN};
+    return poll(&wake, 1, timeout_ms) > 0;
+}
+
+static bool wait_for_all(struct curl_transport *transport, int timeout_ms) {
+    struct pool *pool = transport->pool, *retired = transport->retired;
+    size_t most = 1 + (pool ? pool->n_sockets : 0) + (retired ? retired->n_sockets : 0);
+    if (!array_reserve(&transport->polled, &transport->cap_polled, most, sizeof *transport->polled))
+        return wait_for_wakeup(transport, earlier(timeout_ms, NO_MEMORY_NS / CLOCK_MS));
+    struct pollfd *polled = transport->polled;
+    polled[0] = (struct pollfd){.fd = transport->wake_fd, .events = POLLIN};
+    size_t current = append_sockets(polled + 1, pool), old = append_sockets(polled + 1 + current, retired);
+    int count = poll(polled, (nfds_t)(1 + current + old), timeout_ms);
+    transport->now_ns = clock_now().mono_ns;
+    if (count <= 0)
+        return false;
+    run_ready(pool, polled + 1, current);
+    run_ready(retired, polled + 1 + current, old);
+    return polled[0].revents;
+}
+
+void events_wait(struct curl_transport *transport, int64_t wait_ns) {
+    int timeout_ms = earlier(milliseconds(wait_ns), next_timeout(transport->pool));
+    timeout_ms = earlier(timeout_ms, next_timeout(transport->retired));
+    uint64_t wakeups;
+    if (wait_for_all(transport, timeout_ms) && read(transport->wake_fd, &wakeups, sizeof wakeups) < 0)
+        wakeups = 0; // already read
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport over libcurl's multi interface, and the thread that drives it.
+#ifndef WHARF_KUBE_TRANSPORT_CURL_TRANSPORT_H
+#define WHARF_KUBE_TRANSPORT_CURL_TRANSPORT_H
+
+#include "core/base/clock.h"
+#include "core/kube/client/types.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
+#include "core/kube/object/budget.h"
+#include "core/kube/transport/transport.h"
+
+// Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if libcurl lacks a required
+// feature (TLS, threads).
+struct error *curl_transport_setup(void);
+
+// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied. The endpoint's kubeconfig and the files
+// that it names are looked at every minute and after a 401, and new credentials are used without a new connection where
+// that is possible (not with a new client certificate). Its credential plugin runs in a thread of its own.
+struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
+
+// Limits the memory of all incomplete responses together; not owned. NULL, the default: no limit.
+void curl_transport_limit(struct transport *transport, struct budget *budget);
+
+// Sends a further header ("Name: value", copied) with every request, also over http; replaces the one set before. False
+// when out of memory.
+bool curl_transport_header(struct transport *transport, const char *header);
+
+// A header of the response to an exchange whose stream is open, for its handler; NULL: absent. Valid during the call of
+// the handler.
+const char *curl_transport_response_header(struct transport *transport, uint64_t id, const char *name);
+
+// Runs transfers and calls handlers; waits up to `wait_ns` for events, but not once a handler was called. Only on the
+// transport's thread, not from a handler.
+void curl_transport_poll(struct transport *transport, int64_t wait_ns);
+
+// Ends a poll early. From any thread.
+void curl_transport_wakeup(struct transport *transport);
+
+// Looks at the files of the credentials at once. From any thread.
+void curl_transport_recheck(struct transport *transport);
+
+// When the client certificate in use expires, in nanoseconds since 1970; 0: there is none. Only on the transport's
+// thread.
+int64_t curl_transport_expiry(struct transport *transport);
+
+// With what requests authenticate themselves, and the bearer token among it, or NULL; valid until the next call of any
+// function. Returns a number that changes with it. Only on the transport's thread.
+uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token);
+
+// Uses the credentials of `fresh`, which has the same address (endpoint_same_address), from the next request on. Takes
+// ownership. From any thread.
+void curl_transport_renew(struct transport *transport, struct endpoint *fresh);
+
+// Whether the kubeconfig file now names another address: that needs a new transport. The old address and credentials
+// stay in use here. From any thread.
+bool curl_transport_moved(struct transport *transport);
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/transport/loop.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/transport/curl_transport.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct posted {
+    struct posted *next;
+    void (*run)(void *arg);
+    void *arg;
+};
+
+struct loop {
+    struct transport *transport;
+    int64_t (*tick)(void *ctx, struct moment now);
+    void *ctx;
+    pthread_t thread;
+    char name[16]; // maximum length of a thread name on Linux
+    pthread_mutex_t lock;
+    struct posted *first, **end; // under `lock`, like `stopping`
+    bool stopping;
+};
+
+// Takes all posted functions. *last: no more can be posted.
+static struct posted *take_posted(struct loop *loop, bool *last) {
+    pthread_mutex_lock(&loop->lock);
+    struct posted *first = TAKE(loop->first);
+    loop->end = &loop->first;
+    *last = loop->stopping;
+    pthread_mutex_unlock(&loop->lock);
+    return first;
+}
+
+static void run_posted(struct posted *posted) {
+    while (posted) {
+        struct posted *next = posted->next;
+        posted->run(posted->arg);
+        free(posted);
+        posted = next;
+    }
+}
+
+static int64_t until(int64_t at_ns) {
+    if (at_ns == CLOCK_NEVER)
+        return CLOCK_NEVER;
+    int64_t now_ns = clock_now().mono_ns;
+    return at_ns > now_ns ? at_ns - now_ns : 0;
+}
+
+static void *loop_main(void *arg) {
+    struct loop *loop = arg;
+    (void)pthread_setname_np(pthread_self(), loop->name);
+    for (;;) {
+        bool last;
+        run_posted(take_posted(loop, &last));
+        if (last)
+            return NULL;
+        int64_t next_ns = loop->tick(loop->ctx, clock_now());
+        curl_transport_poll(loop->transport, until(next_ns));
+    }
+}
+
+// Signals are handled by the main thread, except synchronous ones (crashes).
+static int create_thread(struct loop *loop) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&all, faults[i]);
+    int code = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (code != 0)
+        return code;
+    code = pthread_create(&loop->thread, NULL, loop_main, loop);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
+                         void *ctx, struct loop **out) {
+    struct loop *loop = calloc(1, sizeof *loop);
+    if (!loop)
+        return error_no_memory();
+    loop->transport = transport;
+    loop->tick = tick;
+    loop->ctx = ctx;
+    loop->end = &loop->first;
+    text_copy(loop->name, sizeof loop->name, name);
+    pthread_mutex_init(&loop->lock, NULL);
+    int code = create_thread(loop);
+    if (code != 0) {
+        pthread_mutex_destroy(&loop->lock);
+        free(loop);
+        return error_new(ERROR_IO, "cannot start the thread \"%s\": %s", name, strerror(code));
+    }
+    *out = loop;
+    return NULL;
+}
+
+bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg) {
+    struct posted *posted = malloc(sizeof *posted);
+    if (!posted)
+        return false;
+    *posted = (struct posted){.run = run, .arg = arg};
+    pthread_mutex_lock(&loop->lock);
+    bool taken = !loop->stopping;
+    bool was_empty = !loop->first;
+    if (taken) {
+        *loop->end = posted;
+        loop->end = &posted->next;
+    }
+    pthread_mutex_unlock(&loop->lock);
+    if (!taken)
+        free(posted);
+    else if (was_empty) // else an earlier post has done so
+        curl_transport_wakeup(loop->transport);
+    return taken;
+}
+
+void loop_stop(struct loop *loop) {
+    pthread_mutex_lock(&loop->lock);
+    loop->stopping = true;
+    pthread_mutex_unlock(&loop->lock);
+    curl_transport_wakeup(loop->transport);
+    pthread_join(loop->thread, NULL);
+    pthread_mutex_destroy(&loop->lock);
+    free(loop);
+}

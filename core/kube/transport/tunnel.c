@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/transport/tunnel.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/transport/curl_internal.h"
+#include "core/kube/transport/curl_transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define HEAD_MAX ((size_t)32 * 1024)
+#define BODY_MAX ((size_t)64 * 1024)
+#define ANSWER_NS (20 * CLOCK_SECOND)
+#define CREDENTIALS_NS (60 * CLOCK_SECOND)
+#define POLL_MS 100
+
+struct tunnel {
+    CURL *easy;
+    curl_socket_t socket;
+    struct buffer early; // came with the head of the answer
+    const atomic_bool *stop;
+    char detail[CURL_ERROR_SIZE];
+};
+
+void tunnel_answer_clear(struct tunnel_answer *answer) {
+    free(answer->headers);
+    buffer_free(&answer->body);
+    *answer = (struct tunnel_answer){0};
+}
+
+char *tunnel_header(const struct tunnel_answer *answer, const char *name) {
+    size_t len = strlen(name);
+    for (const char *line = answer->headers; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (strncasecmp(line, name, len) != 0 || line[len] != ':')
+            continue;
+        const char *value = line + len + 1 + strspn(line + len + 1, " \t");
+        return strndup(value, strcspn(value, "\r\n"));
+    }
+    return NULL;
+}
+
+void tunnel_close(struct tunnel *tunnel) {
+    if (!tunnel)
+        return;
+    curl_easy_cleanup(tunnel->easy);
+    buffer_free(&tunnel->early);
+    free(tunnel);
+}
+
+int tunnel_socket(const struct tunnel *tunnel) {
+    return tunnel->socket;
+}
+
+ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len) {
+    if (tunnel->early.len > 0) {
+        len = size_least(len, tunnel->early.len);
+        memcpy(bytes, tunnel->early.data, len);
+        buffer_consume(&tunnel->early, len);
+        return (ptrdiff_t)len;
+    }
+    size_t count = 0;
+    CURLcode code = curl_easy_recv(tunnel->easy, bytes, len, &count);
+    if (code == CURLE_AGAIN)
+        return 0;
+    return code == CURLE_OK && count > 0 ? (ptrdiff_t)count : -1;
+}
+
+ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len) {
+    size_t count = 0;
+    CURLcode code = curl_easy_send(tunnel->easy, bytes, len, &count);
+    return code == CURLE_OK ? (ptrdiff_t)count : code == CURLE_AGAIN ? 0 : -1;
+}
+
+static int on_progress(void *stop, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    (void)a, (void)b, (void)c, (void)d;
+    return atomic_load((const atomic_bool *)stop);
+}
+
+// A plugin for credentials may still run.
+static struct error *wait_for_credentials(struct curl_transport *transport, const atomic_bool *stop) {
+    int64_t until_ns = clock_now().mono_ns + CREDENTIALS_NS;
+    do
+        curl_transport_poll(&transport->base, 0);
+    while (credentials_are_pending(&transport->credentials, clock_now().mono_ns) && !atomic_load(stop) &&
+           clock_now().mono_ns < until_ns && poll(NULL, 0, POLL_MS) == 0);
+    const struct error *problem = credentials_problem(&transport->credentials, clock_now().mono_ns);
+    return problem ? error_new(problem->code, "%s", error_text(problem)) : NULL;
+}
+
+// The handle of an exchange has all options; its callbacks are for requests.
+static CURL *make_handle(struct curl_transport *transport, struct tunnel *tunnel) {
+    struct exchange *exchange = exchange_new(transport, &(const struct http_request){.path = "/"});
+    CURL *easy = exchange && exchange_prepare(exchange) ? curl_easy_duphandle(exchange->easy) : NULL;
+    if (exchange)
+        exchange_recycle(exchange);
+    if (!easy)
+        return NULL;
+    bool ok = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_HEADERDATA, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_WRITEDATA, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_PRIVATE, NULL) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, tunnel->detail) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)tunnel->stop) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, (long)(*transport->proxy != '\0')) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK;
+    if (ok)
+        return easy;
+    curl_easy_cleanup(easy);
+    return NULL;
+}
+
+static struct error *connect_to(struct curl_transport *transport, struct tunnel *tunnel) {
+    struct error *error = wait_for_credentials(transport, tunnel->stop);
+    if (error)
+        return error;
+    tunnel->easy = make_handle(transport, tunnel);
+    if (!tunnel->easy)
+        return error_no_memory();
+    CURLcode code = curl_easy_perform(tunnel->easy);
+    if (code == CURLE_OK)
+        code = curl_easy_getinfo(tunnel->easy, CURLINFO_ACTIVESOCKET, &tunnel->socket);
+    if (code == CURLE_OK && tunnel->socket != CURL_SOCKET_BAD)
+        return NULL;
+    return error_new(ERROR_IO, "cannot connect to %s: %s", transport->base_url,
+                     tunnel->detail[0] ? tunnel->detail : curl_easy_strerror(code));
+}
+
+static struct error *put_head(const struct curl_transport *transport, const char *path, const char *headers,
+                              struct buffer *out) {
+    const struct credentials *credentials = &transport->credentials;
+    AUTO_TEXT authority = server_url_authority(&transport->url, transport->url.has_port);
+    if (!authority)
+        return error_no_memory();
+    buffer_printf(out, "GET %s%s HTTP/1.1\r\n", transport->url.path, path);
+    if (transport->host)
+        buffer_printf(out, "%s\r\n", transport->host);
+    else
+        buffer_printf(out, "Host: %s\r\n", authority);
+    buffer_printf(out, "User-Agent: %s\r\n", transport->user_agent);
+    if (credentials->authorization)
+        buffer_printf(out, "%s\r\n", credentials->authorization);
+    for (char *const *line = credentials->endpoint->impersonation; line && *line; line++)
+        buffer_printf(out, "%s\r\n", *line);
+    if (transport->header)
+        buffer_printf(out, "%s\r\n", transport->header);
+    buffer_printf(out, "%s\r\n", headers);
+    return out->failed ? error_new(ERROR_LIMIT, "the request for an upgrade is longer than %zu bytes", HEAD_MAX) : NULL;
+}
+
+// Waits until the socket is ready, for a moment. False: it is to be given up.
+static bool wait_for(const struct tunnel *tunnel, short events, int64_t until_ns) {
+    struct pollfd polled = {.fd = tunnel->socket, .events = events};
+    (void)poll(&polled, 1, POLL_MS);
+    return !atomic_load(tunnel->stop) && clock_now().mono_ns < until_ns;
+}
+
+static bool send_all(struct tunnel *tunnel, const struct buffer *text, int64_t until_ns) {
+    size_t done = 0;
+    while (done < text->len) {
+        ptrdiff_t count = tunnel_write(tunnel, text->data + done, text->len - done);
+        if (count < 0 || (count == 0 && !wait_for(tunnel, POLLOUT, until_ns)))
+            return false;
+        done += (size_t)count;
+    }
+    return true;
+}
+
+// Appends what comes until `done` says that it is enough, or until the end.
+static bool receive(struct tunnel *tunnel, struct buffer *out, size_t enough, bool head, int64_t until_ns) {
+    char bytes[4096];
+    while (head ? !out->data || !strstr(out->data, "\r\n\r\n") : out->len < enough) {
+        ptrdiff_t count = tunnel_read(tunnel, bytes, sizeof bytes);
+        if (count < 0 || (count == 0 && !wait_for(tunnel, POLLIN, until_ns)))
+            return false;
+        if (count > 0 && !buffer_append(out, bytes, (size_t)count))
+            return false;
+    }
+    return true;
+}
+
+static struct error *read_answer(struct tunnel *tunnel, struct tunnel_answer *answer, int64_t until_ns) {
+    AUTO_BUFFER(head, HEAD_MAX);
+    static const char version[] = "HTTP/1.1 ";
+    char digits[4] = "";
+    int64_t status = 0, len = 0;
+    if (!receive(tunnel, &head, 0, true, until_ns) || !text_has_prefix(head.data, version))
+        return error_new(ERROR_IO, "the server did not answer the request for an upgrade");
+    text_copy(digits, sizeof digits, head.data + sizeof version - 1);
+    char *end = strstr(head.data, "\r\n\r\n") + 2;
+    char *lines = strchr(head.data, '\n') + 1;
+    if (!text_to_int64(digits, &status) ||
+        !buffer_append(&tunnel->early, end + 2, head.len - (size_t)(end + 2 - head.data)))
+        return error_new(ERROR_IO, "the server answered something that is not HTTP");
+    answer->status = (int)status;
+    answer->headers = lines < end ? strndup(lines, (size_t)(end - lines)) : strdup("");
+    if (!answer->headers)
+        return error_no_memory();
+    if (status == 101)
+        return NULL;
+    AUTO_TEXT given = tunnel_header(answer, "Content-Length");
+    if (given && text_to_int64(given, &len) && len > 0)
+        (void)receive(tunnel, &answer->body, size_least((size_t)len, BODY_MAX), false, until_ns);
+    return NULL;
+}
+
+struct error *tunnel_open(struct transport *transport, const char *path, const char *headers, const atomic_bool *stop,
+                          struct tunnel **out, struct tunnel_answer *answer) {
+    struct curl_transport *curl = (struct curl_transport *)transport;
+    struct tunnel *tunnel = calloc(1, sizeof *tunnel);
+    *answer = (struct tunnel_answer){.body = {.max = BODY_MAX}};
+    *out = NULL;
+    if (!tunnel)
+        return error_no_memory();
+    tunnel->stop = stop;
+    tunnel->socket = CURL_SOCKET_BAD;
+    buffer_init(&tunnel->early, HEAD_MAX);
+    AUTO_BUFFER(head, HEAD_MAX);
+    struct error *error = connect_to(curl, tunnel);
+    if (!error)
+        error = put_head(curl, path, headers, &head);
+    int64_t until_ns = clock_now().mono_ns + ANSWER_NS;
+    if (!error && !send_all(tunnel, &head, until_ns))
+        error = error_new(ERROR_IO, "the connection to %s broke", curl->base_url);
+    if (head.data)
+        explicit_bzero(head.data, head.len);
+    if (!error)
+        error = read_answer(tunnel, answer, until_ns);
+    if (error)
+        tunnel_answer_clear(answer);
+    if (!error && answer->status == 101)
+        *out = tunnel;
+    else
+        tunnel_close(tunnel);
+    return error;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to a server whose protocol was changed by an upgrade (RFC 9110 section 7.8): bytes in both directions.
+#ifndef WHARF_KUBE_TRANSPORT_TUNNEL_H
+#define WHARF_KUBE_TRANSPORT_TUNNEL_H
+
+#include "core/base/buffer.h"
+#include "core/base/error.h"
+#include "core/kube/transport/transport.h"
+
+#include <stdatomic.h>
+
+struct tunnel;
+
+struct tunnel_answer {  // to the upgrade
+    int status;         // 101: it was accepted
+    char *headers;      // lines, with their ends; see tunnel_header
+    struct buffer body; // of another status
+};
+void tunnel_answer_clear(struct tunnel_answer *answer);
+// The value of a header, free(); NULL: absent.
+char *tunnel_header(const struct tunnel_answer *answer, const char *name);
+
+// Connects with the address, credentials and trust of `transport`, which is from curl_transport_new, is not polled by
+// anything else, and stays open as long as the tunnel. `headers` are the lines of the upgrade, each with its end.
+// Blocks; *stop ends it. On success *out is NULL unless the status is 101. `answer` is filled on success.
+struct error *tunnel_open(struct transport *transport, const char *path, const char *headers, const atomic_bool *stop,
+                          struct tunnel **out, struct tunnel_answer *answer);
+void tunnel_close(struct tunnel *tunnel); // NULL is fine
+
+int tunnel_socket(const struct tunnel *tunnel);
+// Bytes read or written; 0: none now; -1: the connection is over. What has been read is not seen by poll(2): read until
+// 0 before it.
+ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len);
+ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len);
+
+#endif
