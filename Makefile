@@ -17,10 +17,11 @@ LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl -lm
 
 CORE_ROOMS := base json kube config adapter engine host serve
-CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c) $(CORE_ROOMS:%=core/%/*/*.c))
+sources = $(wildcard $(foreach folder,$1,$(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)) # of folders and what is below
+CORE_SRC := $(call sources,$(CORE_ROOMS:%=core/%))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
-CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c core/cmd/*/*.c))
-CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/conform/*.c))
+CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/cmd))
+CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/conform))
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 

@@ -56,7 +56,7 @@ struct config_cluster {
     enum choice capacity;         // instead of placement.capacity
     uint32_t weight;              // default 1
     uint32_t order;               // its place in the list, from 1 on
-    char *namespaces;             // whose workloads are placed there (core/engine/namespaces.h); NULL: all
+    char *namespaces;             // whose workloads are placed there (core/engine/placement/namespaces.h); NULL: all
     size_t line, kubeconfig_line; // in the file, for messages
 };
 
@@ -175,7 +175,7 @@ struct config {
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
     struct config_seal seal;               // see seal_source.h
     struct config_election election;       // see election.h
-    char *namespaces;              // whose workloads are placed (core/engine/namespaces.h); default: all but kube-*
+    char *namespaces; // whose workloads are placed (core/engine/placement/namespaces.h); default: all but kube-*
     struct config_fencing fencing; // see docs/fencing.md
     bool create_namespaces;
     bool kueue_carried;               // kueue: carry; default strip

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// namespaces: {allow, deny}, of the host and of each worker, as the text that core/engine/namespaces.h describes.
+// namespaces: {allow, deny}, of the host and of each worker, as the text that core/engine/placement/namespaces.h
+// describes.
 #include "core/base/buffer.h"
 #include "core/base/text.h"
 #include "core/config/config_reader.h"

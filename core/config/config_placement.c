@@ -258,7 +258,7 @@ void config_fill_placement(struct config_reader *reader) {
         fill_rule(reader, &placement->rules[i], &placement->otherwise);
 }
 
-// See core/engine/namespaces.h.
+// See core/engine/placement/namespaces.h.
 static bool selects(const char *rule) {
     return rule && (*rule == '=' || strstr(rule, "\n="));
 }

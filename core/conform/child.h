@@ -8,7 +8,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/conform/board.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/kube/object/objects.h"
 
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/asleep.h"
 
-#include "core/engine/cluster_state.h"
-#include "core/engine/report.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/report/report.h"
 
 // Lost workers count as lost for so long that they are given up after the grace, at the earliest.
 static void give_time(struct engine *engine, size_t cluster) {

@@ -7,8 +7,8 @@
 
 #include "core/adapter/adapters.h"
 #include "core/engine/event.h"
-#include "core/engine/placement_types.h"
-#include "core/engine/seal.h"
+#include "core/engine/mirror/seal.h"
+#include "core/engine/placement/placement_types.h"
 #include "core/engine/stats.h"
 #include "core/engine/update.h"
 

@@ -5,11 +5,11 @@
 
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
-#include "core/engine/fence_types.h"
-#include "core/engine/seal.h"
-#include "core/engine/shard_hash.h"
+#include "core/engine/fence/fence_types.h"
+#include "core/engine/mirror/seal.h"
+#include "core/engine/shard/shard_hash.h"
 #include "core/engine/stats.h"
-#include "core/engine/store.h"
+#include "core/engine/store/store.h"
 #include "core/engine/update.h"
 
 #define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits, once, for workers of unknown state

@@ -5,9 +5,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/engine/fence_types.h"
-#include "core/engine/kueue_state.h"
-#include "core/engine/nodes.h"
+#include "core/engine/capacity/nodes.h"
+#include "core/engine/fence/fence_types.h"
+#include "core/engine/kueue/kueue_state.h"
 #include "core/kube/client/types.h"
 
 #include <stdbool.h>

@@ -2,19 +2,19 @@
 // The input of decide() for one entry: pointers to the facts where they are kept.
 #include "core/engine/facts.h"
 
-#include "core/engine/cluster_state.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/clusters/unknown.h"
+#include "core/engine/decide/lost.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/lost.h"
-#include "core/engine/mirror.h"
-#include "core/engine/namespace_labels.h"
-#include "core/engine/own_record.h"
-#include "core/engine/placement_queue.h"
-#include "core/engine/placement_view.h"
-#include "core/engine/report.h"
-#include "core/engine/rival_state.h"
-#include "core/engine/shard_of.h"
-#include "core/engine/status_budget.h"
-#include "core/engine/unknown.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/placement/namespace_labels.h"
+#include "core/engine/placement/placement_queue.h"
+#include "core/engine/placement/placement_view.h"
+#include "core/engine/report/report.h"
+#include "core/engine/shard/shard_of.h"
+#include "core/engine/status/own_record.h"
+#include "core/engine/status/rival_state.h"
+#include "core/engine/status/status_budget.h"
 
 struct namespaces_subject facts_space(const struct engine *engine, const struct entry *entry) {
     char space[254];

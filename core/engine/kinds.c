@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/kinds.h"
 
-#include "core/engine/cluster_state.h"
-#include "core/engine/slots.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/clusters/slots.h"
 
 #include <stdlib.h>
 #include <string.h>

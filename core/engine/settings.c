@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/settings.h"
 
-#include "core/engine/cluster_state.h"
-#include "core/engine/fence.h"
-#include "core/engine/placement_rules.h"
-#include "core/engine/slots.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/clusters/slots.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/placement/placement_rules.h"
 
 #include <stdlib.h>
 

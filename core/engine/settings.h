@@ -3,8 +3,8 @@
 #ifndef WHARF_ENGINE_SETTINGS_H
 #define WHARF_ENGINE_SETTINGS_H
 
-#include "core/engine/fence_types.h"
-#include "core/engine/placement_types.h"
+#include "core/engine/fence/fence_types.h"
+#include "core/engine/placement/placement_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

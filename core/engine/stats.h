@@ -6,9 +6,9 @@
 #include "core/adapter/services.h"
 #include "core/base/error.h"
 #include "core/base/histogram.h"
-#include "core/engine/decide.h"
+#include "core/engine/decide/decide.h"
 #include "core/engine/event.h"
-#include "core/engine/fair_queue.h"
+#include "core/engine/store/fair_queue.h"
 #include "core/kube/client/types.h"
 
 #include <stdint.h>

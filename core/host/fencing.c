@@ -3,7 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/engine/fence_lease.h"
+#include "core/engine/fence/fence_lease.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
-#include "core/engine/shard_hash.h"
-#include "core/engine/throttle.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/shard/shard_hash.h"
+#include "core/engine/store/throttle.h"
 #include "core/kube/watch/reflector.h"
 
 #include <stdlib.h>

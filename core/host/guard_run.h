@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_GUARD_RUN_H
 #define WHARF_HOST_GUARD_RUN_H
 
-#include "core/engine/guard.h"
+#include "core/engine/fence/guard.h"
 #include "core/kube/client/client.h"
 
 struct guard_run_options { // strings and kinds live as long as the guard

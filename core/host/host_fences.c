@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which connections renew which Leases for the guard of their worker (docs/fencing.md).
-#include "core/engine/fence.h"
+#include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
 
 void fences_tick(struct host *host) {

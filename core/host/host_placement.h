@@ -4,7 +4,7 @@
 #define WHARF_HOST_HOST_PLACEMENT_H
 
 #include "core/config/config.h"
-#include "core/engine/placement_rules.h"
+#include "core/engine/placement/placement_rules.h"
 
 // An owned copy; NULL when out of memory.
 struct placement_settings *host_placement_of(const struct config *config);

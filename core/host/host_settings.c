@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/fence.h"
+#include "core/engine/fence/fence.h"
 #include "core/engine/kinds.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_placement.h"

@@ -4,7 +4,7 @@
 // are larger than those of ABI 1.0; NEWER.so says that it needs such a host.
 #include "core/adapter/pods.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "core/adapter/adapters.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/support/fixture.h"

@@ -5,7 +5,7 @@
 // objects is told apart. Then the same for changes of the statuses of some among many workloads. Arguments: how many
 // lives; how many workloads only.
 #include "core/engine/engine.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/patch.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/kinds.h"

@@ -7,7 +7,7 @@
 #include "core/adapter/services.h"
 #include "core/adapter/services_memory.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/yaml.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/base/text.h"
-#include "core/engine/pod_shape.h"
+#include "core/engine/capacity/pod_shape.h"
 #include "core/host/watchers/node_table.h"
 #include "core/kube/api/pod_request.h"
 #include "core/kube/object/prune.h"

@@ -8,7 +8,7 @@ ROOM = "core/engine/"
 # One thing in several files: {file: what it is a part of}
 TOGETHER = {"carry": "mirror", "finalizer": "mirror", "placement": "decide"}
 FAMILIES = ("decide", "observe", "answer")   # NAME_*.c too
-INCLUDE = re.compile(r'^#include "core/engine/(\w+)\.h"', re.MULTILINE)
+INCLUDE = re.compile(r'^#include "core/engine/(?:\w+/)*(\w+)\.h"', re.MULTILINE)
 
 
 def part_of(name):
@@ -20,7 +20,7 @@ def parts(texts):
     """{part: the parts that it includes} of {path: text}."""
     graph = {}
     for path, text in texts.items():
-        part = part_of(path[len(ROOM):].rsplit(".", 1)[0])
+        part = part_of(path.rsplit("/", 1)[1].rsplit(".", 1)[0])
         theirs = {part_of(name) for name in INCLUDE.findall(text)}
         graph.setdefault(part, set()).update(theirs - {part})
     return graph

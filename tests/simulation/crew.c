@@ -17,7 +17,7 @@
 #define LEASE_NS (15 * CLOCK_SECOND)
 #define RENEW_NS (10 * CLOCK_SECOND)
 #define RETRY_NS (2 * CLOCK_SECOND)
-#define MARGIN_NS (CLOCK_SECOND / 2) // of the lease, for what the engine decides (core/engine/shard.h)
+#define MARGIN_NS (CLOCK_SECOND / 2) // of the lease, for what the engine decides (core/engine/shard/shard.h)
 
 enum fault { FAULT_KILL, FAULT_PAUSE, FAULT_CUT, FAULT_LAG, FAULT_CLOCK, FAULT_STOP, FAULT_RESHARD, FAULT_KINDS };
 
@@ -328,7 +328,7 @@ static bool writes(const struct trial *trial, size_t host) {
     return any;
 }
 
-// As core/engine/shard_hash.h.
+// As core/engine/shard/shard_hash.h.
 static uint32_t shard_of(const struct trial *trial, size_t kind, const char *namespace_, const char *name) {
     uint64_t hash = text_hash(TEXT_HASH, trial->engine_kinds[kind]->plural_group);
     hash = text_hash(text_hash(text_hash(text_hash(hash, "/"), namespace_), "/"), name);

@@ -2,7 +2,7 @@
 #include "tests/simulation/guards.h"
 #include "core/adapter/phase.h"
 #include "core/base/error.h"
-#include "core/engine/fence.h"
+#include "core/engine/fence/fence.h"
 #include "core/host/guard_run.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/forgery.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/intake.h"
 
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/faults.h"

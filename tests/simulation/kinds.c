@@ -2,7 +2,7 @@
 #include "tests/simulation/kinds.h"
 #include "core/adapter/phase.h"
 #include "core/base/error.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/simulation/trial.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold once all faults are over, and the cost of a life without faults.
 #include "core/adapter/phase.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/places.h"
 #include "tests/simulation/queues.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of core/engine/pacing.h, checked after each step of the engine with what it sends and what waits: the
-// window of each cluster is kept, no place stays empty while something waits for it, classes and authors take turns,
-// and nothing starves. The rules count what is in flight, and turns, themselves.
+// The rules of core/engine/request/pacing.h, checked after each step of the engine with what it sends and what waits:
+// the window of each cluster is kept, no place stays empty while something waits for it, classes and authors take
+// turns, and nothing starves. The rules count what is in flight, and turns, themselves.
 #ifndef WHARF_SIMULATION_PACE_RULES_H
 #define WHARF_SIMULATION_PACE_RULES_H
 

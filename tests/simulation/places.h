@@ -5,7 +5,7 @@
 #define WHARF_SIMULATION_PLACES_H
 
 #include "core/engine/event.h"
-#include "core/engine/placement_types.h"
+#include "core/engine/placement/placement_types.h"
 #include "tests/simulation/trial.h"
 
 // In a third of the trials. SIM_PLACES: in all of them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/plays.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/users.h"
 #include "tests/world/player.h"

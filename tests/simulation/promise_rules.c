@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/promise_rules.h"
 
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/steady.h"

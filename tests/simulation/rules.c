@@ -17,7 +17,7 @@
 #include "tests/simulation/steady.h"
 
 #include "core/adapter/phase.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 
 #include <stdio.h>
 #include <stdlib.h>

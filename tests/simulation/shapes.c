@@ -2,7 +2,7 @@
 #include "tests/simulation/shapes.h"
 
 #include "core/base/shared_text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #define WHARF_SIMULATION_TRIAL_H
 
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/host/turn/turn.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"

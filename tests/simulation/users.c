@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/users.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/simulation/crds.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/fields.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes as the API servers accept or reject them.
-#include "core/engine/finalizer.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/finalizer.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind for tests, trains.example.com, and what core/engine/mirror.h computes for its objects, as origin "here".
+// A kind for tests, trains.example.com, and what core/engine/mirror/mirror.h computes for its objects, as origin
+// "here".
 #ifndef WHARF_SUPPORT_TRAINS_H
 #define WHARF_SUPPORT_TRAINS_H
 
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 
 #include <stddef.h>
 

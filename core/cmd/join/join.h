@@ -7,7 +7,7 @@
 #include "core/cmd/cluster.h"
 #include "core/cmd/enabled.h"
 #include "core/cmd/rbac/rbac.h"
-#include "core/engine/identity.h"
+#include "core/engine/clusters/identity.h"
 
 #include <stdint.h>
 

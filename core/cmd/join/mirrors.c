@@ -2,7 +2,7 @@
 // What of a host is left in a worker.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
-#include "core/engine/kueue.h"
-#include "core/engine/store.h"
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/store/store.h"
 #include "core/json/pointer.h"
 
 #include <stdlib.h>

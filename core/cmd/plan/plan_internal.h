@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/host/io/cluster_transport.h"
 #include "core/kube/client/types.h"
 

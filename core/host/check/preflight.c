@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/identity.h"
+#include "core/engine/clusters/identity.h"
 #include "core/host/check/preflight_internal.h"
 
 #include "core/kube/api/api_resources.h"

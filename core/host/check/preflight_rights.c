@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which permissions a cluster grants.
-#include "core/engine/kueue.h"
+#include "core/engine/kueue/kueue.h"
 #include "core/host/check/preflight_internal.h"
 #include "core/host/check/rights.h"
 #include "core/host/startup/seal_source.h"

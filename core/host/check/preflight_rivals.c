@@ -2,7 +2,7 @@
 // Whether a controller in the management cluster writes the status of delegated objects.
 #include "core/host/check/preflight_internal.h"
 
-#include "core/engine/writer.h"
+#include "core/engine/status/writer.h"
 #include "core/json/pointer.h"
 #include "core/kube/client/ask.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
-#include "core/engine/kueue.h"
+#include "core/engine/kueue/kueue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/host/io/access.h"
 #include "core/host/io/cluster_identity.h"
 #include "core/host/io/link_guests.h"

@@ -4,7 +4,7 @@
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/kube/api/api_resources.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/store.h"
+#include "core/engine/store/store.h"
 #include "core/kube/client/client.h"
 
 #include <pthread.h>

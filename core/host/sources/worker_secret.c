@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker's Secret.
 #include "core/base/text.h"
-#include "core/engine/identity.h"
-#include "core/engine/store.h"
+#include "core/engine/clusters/identity.h"
+#include "core/engine/store/store.h"
 #include "core/host/sources/worker_objects.h"
 #include "core/host/sources/worker_placement.h"
 #include "core/kube/object/object.h"

@@ -29,7 +29,7 @@ struct worker_spec { // strings are owned
     enum choice capacity;
     uint32_t weight;  // 0: 1
     uint32_t order;   // 0: after all others
-    char *namespaces; // core/engine/namespaces.h; NULL: all
+    char *namespaces; // core/engine/placement/namespaces.h; NULL: all
     char *created;    // creationTimestamp of its object; NULL: it comes from none
     char *uid;        // that its cluster had when it joined, as its Secret says; or NULL
     char *recorded;   // that its cluster had when a host used it, see worker_records.h; or NULL

@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/config/config.h"
-#include "core/engine/seal.h"
+#include "core/engine/mirror/seal.h"
 
 #define SEAL_KEYS_MAX 16
 #define SEAL_SECRET_NAME "wharf-seal"

@@ -5,7 +5,7 @@
 #ifndef WHARF_HOST_STARTUP_H
 #define WHARF_HOST_STARTUP_H
 
-#include "core/engine/seal.h"
+#include "core/engine/mirror/seal.h"
 #include "core/host/io/cluster_transport.h"
 
 struct startup;

@@ -5,7 +5,7 @@
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/engine/kueue_labels.h"
+#include "core/engine/kueue/kueue_labels.h"
 #include "core/host/watchers/optional_watch.h"
 
 #include <stdio.h>

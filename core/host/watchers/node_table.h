@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_WATCHERS_NODE_TABLE_H
 #define WHARF_HOST_WATCHERS_NODE_TABLE_H
 
-#include "core/engine/nodes.h"
+#include "core/engine/capacity/nodes.h"
 #include "core/json/json.h"
 
 // The fields that are read, see prune.h.

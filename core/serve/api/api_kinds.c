@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/inspect.h"
+#include "core/engine/history/inspect.h"
 #include "core/serve/api/short_names.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef WHARF_SERVE_API_WORKLOADS_H
 #define WHARF_SERVE_API_WORKLOADS_H
 
-#include "core/engine/inspect.h"
+#include "core/engine/history/inspect.h"
 #include "core/serve/api/api_internal.h"
 
 #define WORKLOADS_SLICE ((size_t)500) // visited in one turn of the engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine places what fits, reserves it until its pods can be seen, and lets the rest wait and says why.
-#include "core/engine/capacity.h"
+#include "core/engine/capacity/capacity.h"
 
 #include "tests/unit/engine/event_play.h"
 

@@ -2,7 +2,7 @@
 // Properties of every decision, for many small random states.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/decide_pending.h"
+#include "core/engine/decide/decide_pending.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #define WHARF_TESTS_DECIDE_ROWS_H
 
 #include "core/base/clock.h"
-#include "core/engine/decide.h"
+#include "core/engine/decide/decide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a mirror that its worker does not keep.
-#include "core/engine/dropped.h"
+#include "core/engine/mirror/dropped.h"
 
 #include "tests/unit/engine/stage.h"
 

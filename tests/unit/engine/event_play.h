@@ -5,7 +5,7 @@
 #define WHARF_TESTS_EVENT_PLAY_H
 
 #include "core/engine/engine.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/unit/plugins/job_harness.h"
 
 #include <stdio.h>

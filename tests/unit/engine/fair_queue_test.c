@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which objects that wait get the free places of a window.
 #include "core/base/text.h"
-#include "core/engine/fair_queue.h"
+#include "core/engine/store/fair_queue.h"
 
 #include <stdlib.h>
 #include <string.h>

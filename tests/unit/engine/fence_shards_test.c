@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guards and shards together, as far as the host's decisions go: what is known of a guard counts by shard.
-#include "core/engine/fence.h"
-#include "core/engine/fence_lease.h"
-#include "core/engine/shard_hash.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/fence/fence_lease.h"
+#include "core/engine/shard/shard_hash.h"
 #include "tests/unit/engine/stage.h"
 
 #define LOST_NS (5 * CLOCK_MINUTE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads of workers with guards (docs/fencing.md), as far as the host's decisions go.
-#include "core/engine/fence.h"
-#include "core/engine/fence_state.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/fence/fence_state.h"
 #include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 

@@ -3,9 +3,9 @@
 #ifndef WHARF_UNIT_ENGINE_GUARD_PLAY_H
 #define WHARF_UNIT_ENGINE_GUARD_PLAY_H
 
-#include "core/engine/guard.h"
-#include "core/engine/mirror.h"
-#include "core/engine/shard_hash.h"
+#include "core/engine/fence/guard.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/shard/shard_hash.h"
 #include "tests/unit/plugins/job_harness.h"
 
 #define AFTER_NS (80 * CLOCK_SECOND)

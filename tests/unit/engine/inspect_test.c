@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people are shown of a workload: its attempts, the reason of each worker, and what changed since they last asked.
-#include "core/engine/inspect.h"
+#include "core/engine/history/inspect.h"
 
 #include "tests/unit/engine/stage.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Workloads of Kueue say is told, and a suspended workload deactivates that of its mirror.
-#include "core/engine/inspect.h"
-#include "core/engine/kueue_state.h"
+#include "core/engine/history/inspect.h"
+#include "core/engine/kueue/kueue_state.h"
 #include "tests/unit/engine/event_play.h"
 
 #define TIME "2026-01-02T03:00:00Z"

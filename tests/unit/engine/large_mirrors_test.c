@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statuses of one worker that are large together.
-#include "core/engine/large_mirrors.h"
+#include "core/engine/limits/large_mirrors.h"
 
 #include "event_play.h"
 

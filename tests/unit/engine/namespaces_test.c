@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces whose workloads are placed.
-#include "core/engine/namespaces.h"
+#include "core/engine/placement/namespaces.h"
 
 #include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"

@@ -2,7 +2,7 @@
 // Properties of the choice of a worker, for many small random states: what is chosen may be chosen, and nothing that
 // may be is better by the policy.
 #include "core/base/text.h"
-#include "core/engine/placement.h"
+#include "core/engine/placement/placement.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

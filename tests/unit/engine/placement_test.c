@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where workloads go: policies, selectors, pins, maxActive, and rules by kind and namespace.
-#include "core/engine/inspect.h"
+#include "core/engine/history/inspect.h"
 #include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether pods fit onto nodes: by examples, and against trying every node in turn.
-#include "core/engine/room.h"
+#include "core/engine/capacity/room.h"
 
 #include "core/base/text.h"
 

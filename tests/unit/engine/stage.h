@@ -5,7 +5,7 @@
 #define WHARF_TESTS_STAGE_H
 
 #include "core/engine/engine.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/world/world.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload and its mirror have in common is stored once, and both can be read whatever happens to the other.
-#include "core/engine/store.h"
+#include "core/engine/store/store.h"
 
 #include "core/base/text.h"
 #include "core/json/pointer.h"

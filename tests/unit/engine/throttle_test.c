@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/throttle.h"
+#include "core/engine/store/throttle.h"
 
 // clang-format off
 #include <stdarg.h>

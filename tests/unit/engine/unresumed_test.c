@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mirror that this host suspended, or keeps suspended, while its workload is to run: `wharf explain` says why, and
 // after a minute an Event does.
-#include "core/engine/inspect.h"
+#include "core/engine/history/inspect.h"
 #include "tests/unit/engine/stage.h"
 
 #define SUSPENDED                                                                                                      \

@@ -2,7 +2,7 @@
 // The window against simulated servers, on virtual time: what it settles at, and how fast.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/window.h"
+#include "core/engine/request/window.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A queue without memory: what finds no place does not wait, what waits stays in its order.
-#include "core/engine/fair_queue.h"
+#include "core/engine/store/fair_queue.h"
 #include "tests/unit/fault/fault.h"
 
 #include <setjmp.h>

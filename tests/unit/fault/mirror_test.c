@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mirrors of a Job, with the adapter as it is shipped, and each allocation of the host failing.
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/plugins/job_harness.h"
 

@@ -2,8 +2,8 @@
 // The running guard and one API server on virtual time: which mirrors it stops, and what it tells of those that it
 // cannot stop.
 #include "core/base/log.h"
-#include "core/engine/mirror.h"
-#include "core/engine/shard_hash.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/shard/shard_hash.h"
 #include "core/host/guard_run.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/world/sim_transport.h"

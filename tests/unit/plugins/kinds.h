@@ -5,7 +5,7 @@
 #define WHARF_TESTS_KINDS_H
 
 #include "core/adapter/adapters.h"
-#include "core/engine/mirror.h"
+#include "core/engine/mirror/mirror.h"
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>

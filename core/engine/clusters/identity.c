@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 9. A cluster is identified by the uid of namespace kube-system, read at each connection; nothing is done in a
+// cluster before that. A worker that turns out to be another worker, the management cluster, or a different cluster
+// than the one first seen under its name is refused: nothing is placed, changed or deleted there.
+#include "core/engine/clusters/identity.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/fence/fence_state.h"
+#include "core/engine/report/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What speaks for a worker that a uid is its own, the stronger the later. Any worker can report the uid of another one.
+enum claim {
+    CLAIM_NONE,
+    CLAIM_REPORTED, // and nothing else
+    CLAIM_JOINED,   // its Secret has it too
+    CLAIM_RECORDED  // this host or a former one has used it with this uid: it need not even answer
+};
+
+static enum claim claim_of(const struct identity *identity, const char *uid) {
+    bool silent = *identity->uid == '\0', reports = strcmp(identity->uid, uid) == 0;
+    bool expected = *identity->first == '\0' || strcmp(identity->first, uid) == 0;
+    if (!expected || (!silent && !reports))
+        return CLAIM_NONE;
+    if (strcmp(identity->recorded, uid) == 0)
+        return CLAIM_RECORDED;
+    return silent ? CLAIM_NONE : identity->pinned ? CLAIM_JOINED : CLAIM_REPORTED;
+}
+
+// Of two workers with the same claim, the one that was identified first.
+static bool goes_before(const struct engine *engine, size_t a, size_t b, const char *uid) {
+    const struct identity *all = engine->identities;
+    enum claim claim_a = claim_of(&all[a], uid), claim_b = claim_of(&all[b], uid);
+    if (claim_a != claim_b)
+        return claim_a > claim_b;
+    if (all[a].identified == all[b].identified)
+        return engine->slots[a].join < engine->slots[b].join;
+    return all[a].identified && (!all[b].identified || all[a].identified < all[b].identified);
+}
+
+static enum refusal refusal_of(const struct engine *engine, size_t cluster, size_t *duplicate_of) {
+    const struct identity *all = engine->identities, *identity = &all[cluster];
+    if (*identity->uid == '\0')
+        return REFUSAL_NONE;
+    if (strcmp(identity->uid, identity->first) != 0)
+        return REFUSAL_OTHER;
+    if (cluster != ENGINE_MANAGEMENT && strcmp(identity->uid, all[ENGINE_MANAGEMENT].uid) == 0)
+        return REFUSAL_MANAGEMENT;
+    size_t owner = cluster;
+    for (size_t c = ENGINE_MANAGEMENT + 1; cluster != ENGINE_MANAGEMENT && c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && c != owner && goes_before(engine, c, owner, identity->uid))
+            owner = c;
+    *duplicate_of = owner;
+    return owner == cluster ? REFUSAL_NONE : REFUSAL_DUPLICATE;
+}
+
+// One sentence for the log, /readyz and Events.
+static void describe(const struct engine *engine, size_t cluster, size_t duplicate_of) {
+    const struct identity *identity = &engine->identities[cluster];
+    char *out = engine->stats.clusters[cluster].refused;
+    size_t size = sizeof engine->stats.clusters[cluster].refused;
+    switch (identity->refusal) {
+    case REFUSAL_NONE:
+        *out = '\0';
+        break;
+    case REFUSAL_MANAGEMENT:
+        snprintf(out, size, "it is the management cluster (uid %s of namespace kube-system)", identity->uid);
+        break;
+    case REFUSAL_DUPLICATE:
+        snprintf(out, size, "it is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
+                 engine->names[duplicate_of], identity->uid);
+        break;
+    case REFUSAL_OTHER:
+        if (identity->pinned && !identity->identified) {
+            snprintf(out, size,
+                     "it is not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
+                     "annotation " IDENTITY_ANNOTATION " of its Secret",
+                     identity->uid, identity->first);
+            break;
+        }
+        snprintf(out, size,
+                 "it is a different cluster now: found uid %s of namespace kube-system, expected %s as at first; "
+                 "restart the host if the change is intended",
+                 identity->uid, identity->first);
+        break;
+    }
+}
+
+// All watches count as lost: what ran in the cluster is unreachable or gone.
+static void lose(struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        struct watch_state *watch = cluster_watch(engine, cluster, k);
+        if (watch->state == REFLECTOR_CONNECTED)
+            watch->lost_since_ns = engine->now.mono_ns;
+    }
+}
+
+static void report_change(struct engine *engine, size_t cluster) {
+    if (engine->identities[cluster].refusal == REFUSAL_NONE)
+        report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the cluster is no longer refused");
+    else
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the cluster is refused: %s. Nothing is placed, changed or deleted %s",
+                   engine->stats.clusters[cluster].refused,
+                   cluster == ENGINE_MANAGEMENT ? "in any cluster meanwhile" : "there");
+}
+
+static void evaluate(struct engine *engine, size_t cluster, bool changed) {
+    struct identity *identity = &engine->identities[cluster];
+    size_t duplicate_of = 0;
+    enum refusal refusal = refusal_of(engine, cluster, &duplicate_of);
+    bool same =
+        refusal == identity->refusal && (refusal != REFUSAL_DUPLICATE || duplicate_of == identity->duplicate_of);
+    identity->refusal = refusal;
+    identity->duplicate_of = duplicate_of;
+    describe(engine, cluster, duplicate_of);
+    if (!same && refusal == REFUSAL_OTHER)
+        lose(engine, cluster);
+    if (!same || changed)
+        cluster_changed(engine, cluster);
+    if (!same)
+        report_change(engine, cluster);
+}
+
+// Each cluster counts for the others; `changed` is updated in any case.
+static void evaluate_all(struct engine *engine, size_t changed) {
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            evaluate(engine, c, c == changed);
+    for (size_t c = 0; c < engine->n_clusters; c++) { // they have not counted as identified for each other
+        struct identity *identity = &engine->identities[c];
+        if (!identity->identified && *identity_known(engine, c))
+            identity->identified = ++engine->identified;
+    }
+}
+
+static void report_unknown(struct engine *engine, size_t cluster, const char *problem) {
+    struct identity *identity = &engine->identities[cluster];
+    if (!identity->unknown_reported)
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the cluster cannot be identified, so a duplicate of it under another name would not be detected; "
+                   "allow the host to get namespace kube-system: %s",
+                   problem ? problem : "its namespace kube-system has no uid");
+    identity->unknown_reported = true;
+}
+
+void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem) {
+    struct identity *identity = &engine->identities[cluster];
+    bool is_news = !identity->read || !identity->known;
+    identity->read = identity->known = true;
+    if (*uid == '\0' || strlen(uid) >= sizeof identity->uid)
+        report_unknown(engine, cluster, problem); // keeps the last known uid
+    else
+        text_copy(identity->uid, sizeof identity->uid, uid);
+    text_copy(engine->stats.clusters[cluster].uid, sizeof identity->uid, identity->uid);
+    if (*identity->first == '\0')
+        text_copy(identity->first, sizeof identity->first, identity->uid);
+    evaluate_all(engine, is_news ? cluster : SIZE_MAX);
+}
+
+void identity_forget(struct engine *engine, size_t cluster) {
+    if (!engine->identities[cluster].read)
+        return;
+    engine->identities[cluster].read = false;
+    fence_forget(engine, cluster);
+    cluster_changed(engine, cluster);
+}
+
+const char *identity_known(const struct engine *engine, size_t cluster) {
+    if (cluster_is_vacant(engine, cluster) || engine->identities[cluster].refusal != REFUSAL_NONE)
+        return "";
+    return engine->identities[cluster].uid;
+}
+
+// The uid of a Secret counts until the worker is identified: what is used is not given up for an annotation.
+void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded) {
+    struct identity *identity = &engine->identities[cluster];
+    const struct identity former = *identity;
+    if (!identity->identified && (*identity->first == '\0' || identity->pinned)) {
+        identity->pinned = uid;
+        text_copy(identity->first, sizeof identity->first, uid ? uid : identity->uid);
+    }
+    text_copy(identity->recorded, sizeof identity->recorded, recorded ? recorded : "");
+    if (strcmp(former.first, identity->first) != 0 || strcmp(former.recorded, identity->recorded) != 0)
+        evaluate_all(engine, SIZE_MAX);
+}
+
+void identity_left(struct engine *engine) {
+    evaluate_all(engine, SIZE_MAX);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/clusters/slots.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/observe/observe.h"
+#include "core/engine/placement/placement_worker.h"
+#include "core/engine/request/pacing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool table_grow(void *array, size_t from, size_t to, size_t size) {
+    void **at = array;
+    char *grown = realloc(*at, (to ? to : 1) * size);
+    if (!grown)
+        return false;
+    memset(grown + from * size, 0, (to - from) * size);
+    *at = grown;
+    return true;
+}
+
+// A table that has grown before another one fails keeps its unused rows.
+static bool grow_tables(struct engine *engine, size_t to) {
+    size_t from = engine->n_clusters, kinds = engine->n_kinds;
+    if (!table_grow(&engine->names, from, to, sizeof *engine->names) ||
+        !table_grow(&engine->slots, from, to, sizeof *engine->slots) ||
+        !table_grow(&engine->watches, from * kinds, to * kinds, sizeof *engine->watches) ||
+        !table_grow(&engine->contacts, from, to, sizeof *engine->contacts) ||
+        !table_grow(&engine->orphans, from, to, sizeof *engine->orphans) ||
+        !table_grow(&engine->identities, from, to, sizeof *engine->identities) ||
+        !table_grow(&engine->unsealed, from, to, sizeof *engine->unsealed) ||
+        !table_grow(&engine->paces, from, to, sizeof *engine->paces) ||
+        !table_grow(&engine->lanes, from, to, sizeof *engine->lanes) ||
+        !table_grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
+        return false;
+    for (size_t k = 0; k < kinds; k++)
+        if (!table_grow(&engine->workers[k], from, to, sizeof **engine->workers))
+            return false;
+    engine->n_clusters = engine->stats.n_clusters = to;
+    for (size_t c = from; c < to; c++)
+        engine->stats.clusters[c].vacant = true;
+    return true;
+}
+
+void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
+    if (!cluster_is_vacant(engine, cluster)) {
+        struct worker_facts *worker = &engine->workers[kind][cluster];
+        cluster_watch(engine, cluster, kind)->lost_since_ns = engine->now.mono_ns;
+        worker->name = engine->names[cluster];
+        worker->name_hash = decide_name_hash(engine->names[cluster]);
+        worker->active = engine->stats.clusters[cluster].active; // of all kinds
+        worker->finished = engine->slots[cluster].finished;
+    }
+    cluster_refresh(engine, cluster, kind);
+}
+
+static void fill(struct engine *engine, size_t cluster, double qps, double burst) {
+    const struct pace_options *pacing = &engine->pacing;
+    struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++, .qps = qps, .burst = burst};
+    window_init(&engine->paces[cluster]->window, pacing->window_max, qps > 0 ? qps : pacing->qps,
+                qps > 0 ? burst : pacing->burst, engine->now.mono_ns);
+    fair_queue_init(&engine->paces[cluster]->queue, pacing->seed);
+    stats->vacant = false;
+    stats->number = cluster;
+    text_copy(stats->name, sizeof stats->name, engine->names[cluster]);
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        slot_fill(engine, cluster, k);
+}
+
+bool slot_take(struct engine *engine, size_t cluster, const char *name, double qps, double burst) {
+    if (cluster >= engine->n_clusters && !grow_tables(engine, cluster + 1))
+        return false;
+    char *copy = strdup(name);
+    struct pace *pace = calloc(1, sizeof *pace);
+    struct stats_watch *watches = calloc(engine->n_kinds + 1, sizeof *watches);
+    if (!copy || !pace || !watches) {
+        free(copy);
+        free(pace);
+        free(watches);
+        return false;
+    }
+    engine->names[cluster] = copy;
+    engine->paces[cluster] = pace;
+    engine->stats.clusters[cluster].watches = watches;
+    fill(engine, cluster, qps, burst);
+    return true;
+}
+
+void slot_set_rate(struct engine *engine, size_t cluster, double qps, double burst) {
+    const struct pace_options *pacing = &engine->pacing;
+    engine->slots[cluster].qps = qps;
+    engine->slots[cluster].burst = burst;
+    window_set_rate(&engine->paces[cluster]->window, qps > 0 ? qps : pacing->qps, qps > 0 ? burst : pacing->burst,
+                    engine->now.mono_ns);
+}
+
+static void free_row(struct engine *engine, size_t cluster) {
+    if (engine->paces[cluster])
+        fair_queue_free(&engine->paces[cluster]->queue);
+    free(engine->paces[cluster]);
+    free(engine->stats.clusters[cluster].watches);
+    free(engine->names[cluster]);
+    if (engine->slots) {
+        free(engine->slots[cluster].namespaces);
+        free(engine->slots[cluster].durations);
+    }
+    placement_worker_clear(engine, cluster);
+}
+
+void slot_vacate(struct engine *engine, size_t cluster) {
+    free_row(engine, cluster);
+    engine->names[cluster] = NULL;
+    engine->paces[cluster] = NULL;
+    engine->stats.clusters[cluster] = (struct stats_cluster){.vacant = true};
+    engine->slots[cluster] = (struct worker_slot){.policy = WORKER_LEFT};
+    engine->contacts[cluster] = CONTACT_UNKNOWN;
+    engine->orphans[cluster] = (struct orphan_count){0};
+    engine->identities[cluster] = (struct identity){0};
+    engine->unsealed[cluster] = (struct unsealed_log){0};
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        *cluster_watch(engine, cluster, k) = (struct watch_state){0};
+        engine->workers[k][cluster] = (struct worker_facts){0};
+        cluster_refresh(engine, cluster, k);
+    }
+}
+
+struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers) {
+    engine->workers = calloc(engine->n_kinds + 1, sizeof *engine->workers);
+    if (!engine->workers || !grow_tables(engine, n_workers + 1) ||
+        !slot_take(engine, ENGINE_MANAGEMENT, "management", 0, 0))
+        return error_no_memory();
+    for (size_t w = 0; w < n_workers; w++)
+        if (!slot_take(engine, w + 1, worker_names[w], 0, 0))
+            return error_no_memory();
+    return NULL;
+}
+
+void slots_free(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        free_row(engine, c);
+    for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
+        free(engine->workers[k]);
+    free(engine->workers);
+    free(engine->names);
+    free(engine->slots);
+    free(engine->watches);
+    free(engine->contacts);
+    free(engine->orphans);
+    free(engine->identities);
+    free(engine->unsealed);
+    free(engine->paces);
+    free(engine->lanes);
+    free(engine->stats.clusters);
+}

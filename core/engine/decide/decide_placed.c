@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/decide/decide_parts.h"
+
+#include "core/base/clock.h"
+#include "core/engine/decide/decide_pending.h"
+#include "core/engine/placement/namespaces.h"
+#include "core/engine/placement/placement.h"
+#include "core/engine/placement/placement_types.h"
+
+static bool update_is_due(const struct mirror_facts *m) {
+    return m->update_due && !m->too_large;
+}
+
+// See unresumed.h.
+static bool is_unresumed(const struct workload_facts *w, const struct mirror_facts *m) {
+    return m->suspended && !m->left_suspended && !m->queued && !m->finished && !m->being_deleted && !w->suspended;
+}
+
+// The mirror exists and its cluster is reachable (or is waited for).
+static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
+    int64_t later_ns = CLOCK_NEVER;
+    if (m->unsure && !m->busy && decide_is_usable(f, m->cluster)) {
+        if (decide_request_at_ns(m) <= f->now_ns)
+            return action_on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+        later_ns = decide_request_at_ns(m);
+    }
+    // What a guard that does not know of this host suspended, it would suspend again.
+    bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
+    if (update_is_due(m) && !stopped && !m->busy && !m->being_deleted && decide_is_usable(f, m->cluster)) {
+        later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);
+        if (later_ns <= f->now_ns)
+            return action_on_mirror(ACTION_UPDATE, m, "the workload changed");
+    }
+    struct action copy = decide_status(f, "follows its mirror");
+    bool going = m->being_deleted && copy.waiting == WAITING_NOT;
+    bool unresumed = is_unresumed(f->workload, m);
+    if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
+        return action_wait_until(later_ns,
+                                 going       ? WAITING_GONE
+                                 : unresumed ? WAITING_RESUME
+                                             : WAITING_BACKOFF,
+                                 m->cluster);
+    if (copy.type == ACTION_WAIT)
+        copy.at_ns = clock_earlier(copy.at_ns, later_ns);
+    if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
+        decide_may_release(f, m))
+        return decide_release(m, "it was deleted in the worker and its status is written");
+    if (copy.type == ACTION_NONE && going && m->finalizer)
+        return decide_request_at_ns(m) > f->now_ns
+                   ? action_wait_until(decide_request_at_ns(m), WAITING_GONE, m->cluster)
+                   : action_blocked(WAITING_GONE, m->cluster);
+    if (copy.type == ACTION_NONE && going)
+        return action_blocked(WAITING_GONE, m->cluster);
+    bool queued = m->queued && !m->finished && !f->workload->suspended;
+    if (copy.type == ACTION_NONE && !copy.waiting && (queued || unresumed)) {
+        copy.waiting = queued ? WAITING_QUEUED : m->busy ? WAITING_ANSWER : WAITING_RESUME;
+        copy.cluster = m->cluster;
+    }
+    return f->workload->suspended ? decide_queued(f, copy) : copy;
+}
+
+// Its worker is drained: what has started goes on until drainTimeout. Rule 2: the mirror is deleted first; the workload
+// is placed again once it is known to be gone.
+static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    if (m->finished || m->busy || m->being_deleted || m->unsure || w->busy || !f->placing || !f->management_connected ||
+        placement_is_settling(f))
+        return with_mirror(f, m);
+    bool started = m->pending_since_ns == 0 && !w->suspended && !m->queued;
+    int64_t at_ns = clock_later(decide_request_at_ns(m), w->places.at_ns), next_ns = CLOCK_NEVER;
+    if (started)
+        at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
+    bool ready = w->suspended || placement_choose(f, &next_ns) != DECIDE_UNPLACED;
+    if (ready && at_ns <= f->now_ns)
+        return action_on_mirror(ACTION_DELETE, m, "its worker is drained");
+    if (ready)
+        next_ns = at_ns;
+    struct action copy = with_mirror(f, m);
+    if (copy.type == ACTION_NONE && !copy.waiting)
+        copy = ready ? action_none(copy.why) : action_blocked(WAITING_DRAIN, m->cluster);
+    if (next_ns == CLOCK_NEVER || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
+        return copy;
+    copy.at_ns = copy.type == ACTION_WAIT ? clock_earlier(copy.at_ns, next_ns) : next_ns;
+    copy.type = ACTION_WAIT;
+    return copy;
+}
+
+struct action decide_final_status(const struct decide_facts *f) {
+    if (f->workload->busy)
+        return action_in_flight("a write to the workload is in flight");
+    struct action copy = decide_status(f, "its mirror has finished");
+    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_FINAL_STATUS, 0) : copy;
+}
+
+// Its worker is unreachable: after workerLostTimeout, and once a guard has certainly stopped it, the workload is
+// rescheduled. `worker` NULL: it is not configured.
+static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m,
+                                 const struct worker_facts *worker, int64_t since_ns, enum waiting waiting) {
+    const struct workload_facts *w = f->workload;
+    if (worker && waiting == WAITING_WORKER && decide_fenced_ns(worker, f->shard, f->fence_begun_ns) == CLOCK_NEVER)
+        waiting = WAITING_UNGUARDED;
+    const char *why = waiting_text(waiting);
+    if (decide_has_final_status(w) || (m && m->finished))
+        return decide_final_status(f);
+    bool gone = waiting == WAITING_UNKNOWN_WORKER && w->gone_attempt == w->attempt;
+    bool clean = (w->clean_attempt == w->attempt && !m) || gone;
+    int64_t until_ns = clean ? since_ns : decide_given_up_ns(f, worker, since_ns);
+    if (!clean && f->wait_when_lost) {
+        struct action copy = decide_status(f, why);
+        return copy.type == ACTION_NONE && !copy.blocked
+                   ? action_blocked(waiting == WAITING_IDENTITY ? waiting : WAITING_KEPT,
+                                    w->cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : w->cluster)
+                   : copy;
+    }
+    if (!clean && until_ns > f->now_ns) {
+        struct action copy = decide_status(f, why);
+        if (copy.type == ACTION_NONE && !copy.blocked)
+            return action_wait_until(until_ns, waiting, w->cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : w->cluster);
+        if (copy.type == ACTION_WAIT)
+            copy.at_ns = clock_earlier(copy.at_ns, until_ns);
+        return copy;
+    }
+    // A request sent just before the worker was lost may still take effect.
+    const struct mirror_facts *there = decide_mirror_in(f, w->cluster);
+    if (!w->suspended && there && there->busy)
+        return action_in_flight("a request about its mirror is in flight");
+    if (w->suspended)
+        return decide_queued(f, decide_status(f, "suspended"));
+    return placement_move(f, waiting == WAITING_UNKNOWN_WORKER ? "its worker is not in the configuration"
+                                                               : "its worker is unreachable");
+}
+
+// Rule 2: an earlier create has an unknown outcome, and its worker, which was given up, is reachable again: its watch
+// may not show yet what is there, so it is read.
+static bool ask_for_earlier(const struct decide_facts *f, struct action *action) {
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
+        const struct worker_facts *worker = &f->workers[m->cluster];
+        if (!m->may_exist || m->present || m->cluster == f->workload->cluster || !worker->connected || worker->refused)
+            continue;
+        if (m->busy)
+            *action = action_in_flight("an earlier mirror may exist and is read");
+        else if (worker->frozen)
+            *action = action_blocked(WAITING_IDENTITY, m->cluster);
+        else if (decide_request_at_ns(m) > f->now_ns)
+            *action = action_wait_until(decide_request_at_ns(m), WAITING_EARLIER, m->cluster);
+        else
+            *action = action_on_mirror(ACTION_VERIFY, m, "an earlier mirror may exist");
+        return true;
+    }
+    return false;
+}
+
+// It would not be placed in its worker now: it is placed elsewhere once it is known that no create has had, or will
+// have, an effect there. `next_ns`: when it may be placed there after all.
+static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m, int64_t next_ns) {
+    const struct workload_facts *w = f->workload;
+    int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
+    bool absent = m && !m->may_exist && (m->excluded_until_ns || (m->absent_ns && m->absent_ns >= sure_ns));
+    if (absent || w->clean_attempt == w->attempt)
+        return placement_move(f, "it would not be placed there now");
+    if (m && m->absent_ns && sure_ns > f->now_ns)
+        return action_wait_until(clock_earlier(sure_ns, next_ns),
+                                 f->view && f->view->lacks_capacity ? WAITING_CAPACITY : WAITING_EARLIER, w->cluster);
+    return (struct action){
+        .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "its mirror may have been created"};
+}
+
+// No mirror of it was seen, and an author may have written the record: it is treated as a new workload that asks for
+// this worker.
+static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
+    int64_t next_ns = CLOCK_NEVER;
+    if (f->also_run_until_ns > f->now_ns)
+        return action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0);
+    return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
+}
+
+// Its worker is reachable and the mirror does not exist.
+static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (m && m->busy)
+        return action_in_flight("a request about its mirror is in flight");
+    if (m && m->present && m->marks_stripped)
+        return action_blocked(WAITING_GONE, m->cluster);
+    if (m && decide_request_at_ns(m) > f->now_ns)
+        return action_wait_until(decide_request_at_ns(m), WAITING_BACKOFF, m->cluster);
+    if (m && m->unsure)
+        return action_on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+    if (w->suspended)
+        return decide_queued(f, decide_status(f, "suspended"));
+    if (w->gone_attempt == w->attempt)
+        return placement_move(f, w->drained_attempt == w->attempt ? "its worker is drained"
+                                 : decide_is_withdrawn(f)         ? "it did not start in time"
+                                                                  : "its mirror was deleted");
+    if (m && m->excluded_until_ns > f->now_ns)
+        return placement_move(f, "the worker rejected it");
+    if (m && m->present)
+        return action_blocked(WAITING_PREDECESSOR, m->cluster);
+    if (stale_pending)
+        return action_blocked(WAITING_EARLIER, stale_pending);
+    if (w->busy)
+        return action_in_flight("a write to the workload is in flight");
+    if (!f->placing && (w->clean_attempt == w->attempt || !f->own_record))
+        return action_blocked(WAITING_STOPPING, 0);
+    if (f->workers[w->cluster].closed && w->clean_attempt == w->attempt)
+        return placement_move(f, "its worker gets nothing new");
+    if (w->earlier_until_ns > f->now_ns)
+        return action_wait_until(w->earlier_until_ns, WAITING_EARLIER, 0);
+    int64_t unsettled_ns = w->attempt > 1 ? placement_unsettled_until_ns(f) : 0;
+    if (unsettled_ns > f->now_ns)
+        return action_wait_until(unsettled_ns, WAITING_SETTLING, 0);
+    if (w->record_unsure) // rule 4: it may be recorded elsewhere; the resourceVersion of this write decides
+        return placement_move(f, "it is not known where it was placed last");
+    struct action ask;
+    if (ask_for_earlier(f, &ask))
+        return ask;
+    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->space);
+    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->space);
+    if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED)
+        return action_blocked(WAITING_SETTLING, 0);
+    if (verdict == NAMESPACES_DENIED)
+        return action_blocked(WAITING_NAMESPACE, 0);
+    if (there == NAMESPACES_DENIED)
+        return leave_worker(f, m, CLOCK_NEVER);
+    struct action create = {.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
+    return f->own_record ? create : create_unproven(f, m, create);
+}
+
+// Rule 9: nothing is changed in its worker; only the status already known is copied.
+static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
+    struct action copy = current ? decide_status(f, "follows its mirror") : action_none(NULL);
+    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
+}
+
+struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current) {
+    const struct worker_facts *worker = &f->workers[current->cluster];
+    if (worker->connected)
+        return worker->frozen ? frozen(f, current) : with_mirror(f, current);
+    struct action copy = decide_status(f, waiting_text(WAITING_WORKER));
+    return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_WORKER, current->cluster) : copy;
+}
+
+struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return unreachable(f, NULL, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
+    const struct worker_facts *worker = &f->workers[w->cluster];
+    const struct mirror_facts *current = decide_placed(f);
+    if (decide_has_final_status(w) && !current)
+        return decide_final_status(f);
+    if (!worker->connected)
+        return unreachable(f, current, worker, worker->lost_since_ns,
+                           worker->refused ? WAITING_IDENTITY : WAITING_WORKER);
+    if (worker->frozen)
+        return frozen(f, current);
+    if (current)
+        return worker->moves ? drain(f, current) : decide_waits_to_start(f, current, with_mirror(f, current));
+    return without_mirror(f, decide_mirror_in(f, w->cluster), stale_pending);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/fence/fence.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/event.h"
+#include "core/engine/facts.h"
+#include "core/engine/fence/fence_state.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/report/report.h"
+#include "core/engine/shard/shard_of.h"
+
+static void tell(const struct engine *engine, size_t cluster, const struct fence *before) {
+    const struct fence_news *news = &engine->slots[cluster].fence.news;
+    uint64_t held = shard_mask(engine);
+    if (!news->guarded && (before->news.guarded || !before->known))
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "no guard is seen in the worker: if it is lost, what runs there %s",
+                   engine->fencing.wait ? "is not rescheduled before it is back"
+                                        : "is rescheduled after workerLostTimeout, and may run twice");
+    if (news->guards == 1 && before->news.guards != 1)
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker has a guard, but only one: without it nothing there is stopped if the worker is lost");
+    else if (news->guards > 1 && before->news.guards != news->guards)
+        report_log((struct engine *)engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
+    if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker's guard has not heard of this host and stops its mirrors until it does");
+}
+
+void fence_enable(struct engine *engine, const struct fence_options *options) {
+    bool anew = options->enabled && !engine->fencing.enabled;
+    engine->fencing = *options;
+    engine->fence_epoch += anew;
+    for (size_t c = 0; anew && c < engine->n_clusters; c++)
+        engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            fence_count(engine, c);
+}
+
+uint32_t engine_fence_epoch(const struct engine *engine) {
+    return engine->fence_epoch;
+}
+
+void fence_take(struct engine *engine, const struct engine_event *event) {
+    size_t cluster = event->cluster;
+    if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence_epoch)
+        return;
+    struct fence *fence = &engine->slots[cluster].fence, before = *fence;
+    fence->known = true;
+    fence->news = event->fence;
+    fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
+    tell(engine, cluster, &before);
+    fence_count(engine, cluster);
+    if (before.known && before.news.guarded == fence->news.guarded && before.news.fencing == fence->news.fencing)
+        for (size_t k = 0; k < engine->n_kinds; k++)
+            cluster_refresh(engine, cluster, k);
+    else
+        cluster_changed(engine, cluster);
+}
+
+uint64_t engine_renews(const struct engine *engine, size_t cluster) {
+    if (cluster_is_vacant(engine, cluster))
+        return 0;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        const struct worker_facts *worker = &engine->workers[k][cluster];
+        if (worker->connected && !worker->frozen)
+            return shard_mask(engine);
+    }
+    return 0;
+}
+
+void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object) {
+    bool was = mirror->facts.fenced;
+    mirror->facts.fenced = object_annotation(object, MARK_FENCED);
+    mirror->fenced_reported = mirror->fenced_reported && mirror->facts.fenced;
+    if (!mirror->facts.fenced || was)
+        return;
+    fence_forget(engine, mirror->facts.cluster); // a guard may do so still: what it was last seen to do is older
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        cluster_refresh(engine, mirror->facts.cluster, k);
+}
+
+void fence_check(struct engine *engine, struct entry *entry) {
+    bool runs = entry->facts.exists && !entry->facts.finished;
+    struct mirror *mirror = runs ? facts_placed_mirror(entry) : NULL;
+    if (!mirror || !mirror->facts.fenced || mirror->fenced_reported)
+        return;
+    mirror->fenced_reported = true;
+    report_event(engine, entry, true, "Fenced", "Observe",
+                 "the guard of %s suspended the mirror, since it had not heard of this host; %s",
+                 engine->names[mirror->facts.cluster],
+                 engine->fencing.enabled ? "it is resumed once the guard has"
+                                         : "fencing is not enabled in this host, so it stays so");
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fencing, as far as the host's decisions are concerned (docs/fencing.md): when what runs in an unreachable worker is
+// certain to have been stopped by the guard there, and whether the guard of a reachable one stops what the host starts.
+#ifndef WHARF_ENGINE_FENCE_H
+#define WHARF_ENGINE_FENCE_H
+
+#include "core/engine/fence/fence_types.h"
+
+#include <stddef.h>
+
+struct engine;
+struct engine_event;
+struct entry;
+struct json;
+struct mirror;
+
+// Fencing is, or is not, enabled from now on. What a guard was seen to do before does not count after it was disabled:
+// its Leases were given back.
+void fence_enable(struct engine *engine, const struct fence_options *options);
+uint32_t engine_fence_epoch(const struct engine *engine);
+void fence_take(struct engine *engine, const struct engine_event *event);
+
+// The shards whose Leases for the worker's guard this host renews, if fencing is enabled: it holds them, the worker is
+// identified and not refused, and some kind is followed there. Without shards, bit 0.
+uint64_t engine_renews(const struct engine *engine, size_t cluster);
+
+// Reads from a mirror whether the guard suspended it.
+void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object);
+// Reports once that the guard suspended the mirror of the current attempt.
+void fence_check(struct engine *engine, struct entry *entry);
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/history/changes.h"
+
+#include "core/engine/history/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A million changes a second, for as long as the process runs, do not reach the numbers of the next one; and they stay
+// below 2^53, which a JSON number holds, for centuries.
+#define SECOND_BITS 20
+
+struct changes {
+    struct entry *newest, *oldest;
+    struct entry *next;  // the first one after `after`, if that is known
+    uint64_t after;      // of the last question
+    uint64_t last;       // sequence
+    uint64_t gone_since; // deletions before that are forgotten
+    struct gone gone[CHANGES_GONE];
+    size_t n_gone; // ever
+};
+
+struct error *changes_new(int64_t wall_ns, struct changes **out) {
+    struct changes *changes = calloc(1, sizeof *changes);
+    if (!changes)
+        return error_no_memory();
+    changes->last = changes->gone_since = (uint64_t)(wall_ns > 0 ? wall_ns / CLOCK_SECOND : 0) << SECOND_BITS;
+    *out = changes;
+    return NULL;
+}
+
+void changes_free(struct changes *changes) {
+    for (size_t i = 0; changes && i < CHANGES_GONE; i++)
+        free(changes->gone[i].key);
+    free(changes);
+}
+
+static void unlink_entry(struct changes *changes, struct entry *entry) {
+    struct last_change *change = &entry->change;
+    if (change->sequence == 0)
+        return;
+    if (changes->next == entry)
+        changes->next = change->newer;
+    *(change->newer ? &change->newer->change.older : &changes->newest) = change->older;
+    *(change->older ? &change->older->change.newer : &changes->oldest) = change->newer;
+    change->newer = change->older = NULL;
+    change->sequence = 0;
+}
+
+static void link_newest(struct changes *changes, struct entry *entry) {
+    struct last_change *change = &entry->change;
+    change->sequence = ++changes->last;
+    change->older = changes->newest;
+    *(change->older ? &change->older->change.newer : &changes->oldest) = entry;
+    changes->newest = entry;
+    if (!changes->next && changes->after)
+        changes->next = entry;
+}
+
+static uint32_t mix(uint32_t hash, uint64_t value) {
+    uint64_t wide = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(wide ^ wide >> 32);
+}
+
+static uint32_t shown(const struct entry *entry) {
+    const struct workload_facts *facts = &entry->facts;
+    const struct attempt *attempt = entry->story.newest;
+    uint32_t hash = mix(1, facts->cluster);
+    hash = mix(hash, facts->attempt);
+    hash = mix(hash, (uint64_t)entry->phase << 2 | (uint64_t)facts->suspended << 1 | facts->being_deleted);
+    hash = mix(hash, (uint64_t)entry->waiting << 32 | (entry->waiting ? entry->change.waits_for : 0));
+    hash = mix(hash, entry->waiting ? (uint64_t)entry->change.until_ns : 0);
+    if (attempt)
+        hash = mix(hash, (uint64_t)attempt->outcome << 2 | (uint64_t)!attempt->created_ns << 1 | !attempt->started_ns);
+    return hash ? hash : 1;
+}
+
+void changes_note(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct last_change *change = &entry->change;
+    if (!entry->facts.exists)
+        return;
+    story_follow(engine, entry);
+    if (action->waiting != WAITING_ANSWER) {
+        change->until_ns = action->type == ACTION_WAIT ? action->at_ns : CLOCK_NEVER;
+        change->waits_for = (uint32_t)action->cluster;
+    }
+    uint32_t hash = shown(entry);
+    if (hash == change->shown)
+        return;
+    change->shown = hash;
+    change->at_ns = engine->now.wall_ns;
+    unlink_entry(engine->changes, entry);
+    link_newest(engine->changes, entry);
+}
+
+static void remember_gone(struct changes *changes, size_t kind, const char *key) {
+    struct gone *gone = &changes->gone[changes->n_gone++ % CHANGES_GONE];
+    if (gone->key)
+        changes->gone_since = gone->sequence;
+    free(gone->key);
+    *gone = (struct gone){.sequence = ++changes->last, .kind = kind, .key = strdup(key)};
+    if (!gone->key) // it is not told, so readers have to begin anew
+        changes->gone_since = gone->sequence;
+}
+
+void changes_forget(struct engine *engine, struct entry *entry) {
+    bool listed = entry->change.sequence;
+    story_clear(&entry->story);
+    unlink_entry(engine->changes, entry);
+    entry->change = (struct last_change){.until_ns = CLOCK_NEVER};
+    if (listed)
+        remember_gone(engine->changes, entry->kind, entry->key);
+}
+
+uint64_t changes_last(const struct engine *engine) {
+    return engine->changes->last;
+}
+
+bool changes_known_since(const struct engine *engine, uint64_t since) {
+    return since >= engine->changes->gone_since && since <= engine->changes->last;
+}
+
+// From both ends, since most ask for the newest or for all.
+static struct entry *search(const struct changes *changes, uint64_t after) {
+    struct entry *low = changes->oldest, *high = changes->newest, *above = NULL;
+    while (low && high) {
+        if (low->change.sequence > after)
+            return low;
+        if (high->change.sequence <= after)
+            return above;
+        above = high;
+        low = low->change.newer;
+        high = high->change.older;
+    }
+    return NULL;
+}
+
+struct entry *changes_next(struct engine *engine, uint64_t after) {
+    struct changes *changes = engine->changes;
+    struct entry *found = after && changes->after == after ? changes->next : search(changes, after);
+    changes->after = found ? found->change.sequence : after;
+    changes->next = found ? found->change.newer : NULL;
+    return found;
+}
+
+static bool is_back(const struct engine *engine, const struct gone *gone) {
+    const struct entry *entry = map_get(&engine->store.maps[gone->kind], gone->key);
+    return entry && entry->facts.exists;
+}
+
+const struct gone *changes_gone(const struct engine *engine, uint64_t since, size_t *cursor) {
+    const struct changes *changes = engine->changes;
+    size_t first = changes->n_gone > CHANGES_GONE ? changes->n_gone - CHANGES_GONE : 0;
+    for (size_t i = *cursor > first ? *cursor : first; i < changes->n_gone; i++) {
+        const struct gone *gone = &changes->gone[i % CHANGES_GONE];
+        if (!gone->key || gone->sequence <= since || is_back(engine, gone))
+            continue;
+        *cursor = i + 1;
+        return gone;
+    }
+    *cursor = changes->n_gone;
+    return NULL;
+}

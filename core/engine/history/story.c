@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/history/story.h"
+
+#include "core/engine/decide/decide_pending.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/facts.h"
+#include "core/engine/mirror/mirror.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *cluster_of(struct engine *engine, struct entry *entry) {
+    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+        return engine->names[entry->facts.cluster];
+    const char *name = object_annotation(doc_tree(&engine->store, &entry->doc), MARK_CLUSTER);
+    return name ? name : "";
+}
+
+static bool is_present_one(const struct engine *engine, const struct entry *entry) {
+    const struct attempt *attempt = entry->story.newest;
+    return attempt && attempt->number == entry->facts.attempt &&
+           (entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+            strcmp(attempt->cluster, engine->names[entry->facts.cluster]) == 0);
+}
+
+static void end_attempt(struct engine *engine, struct attempt *attempt, enum outcome outcome) {
+    attempt->outcome = (uint8_t)outcome;
+    attempt->ended_ns = outcome ? engine->now.wall_ns : 0;
+    attempt->reason = NULL;
+    free(attempt->message);
+    attempt->message = NULL;
+}
+
+static void set_message(struct attempt *attempt, const char *message) {
+    char text[STORY_MESSAGE];
+    text_copy(text, sizeof text, message);
+    free(attempt->message);
+    attempt->message = *text ? strdup(text) : NULL; // without memory there is none
+}
+
+// The record of the present attempt, begun if it is new. NULL: it is not placed, or out of memory.
+static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
+    struct story *story = &entry->story;
+    if (!entry->facts.exists || entry->facts.attempt == 0)
+        return NULL;
+    if (is_present_one(engine, entry))
+        return story->newest;
+    const char *cluster = cluster_of(engine, entry);
+    size_t size = strlen(cluster) + 1;
+    struct attempt *attempt = calloc(1, sizeof *attempt + size);
+    if (!attempt)
+        return NULL;
+    memcpy(attempt->cluster, cluster, size);
+    attempt->number = entry->facts.attempt;
+    attempt->witnessed =
+        entry->requested_attempt == attempt->number && entry->requested_cluster == entry->facts.cluster;
+    attempt->placed_ns = attempt->witnessed ? engine->now.wall_ns : 0;
+    if (story->newest && !story->newest->outcome)
+        end_attempt(engine, story->newest, story->leaving ? (enum outcome)story->leaving : OUTCOME_REPLACED);
+    story->leaving = OUTCOME_NONE;
+    attempt->older = story->newest;
+    story->newest = attempt;
+    story_trim(story);
+    return attempt;
+}
+
+void story_leaves(struct entry *entry, enum outcome outcome) {
+    entry->story.leaving = (uint8_t)outcome;
+}
+
+// Its mirror is gone. Why it was withdrawn is kept.
+static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
+    bool withdrawn = entry->pending && entry->pending->withdrawn_attempt == attempt->number;
+    if (withdrawn) {
+        attempt->outcome = OUTCOME_WITHDRAWN;
+        attempt->ended_ns = engine->now.wall_ns;
+    } else {
+        end_attempt((struct engine *)engine, attempt,
+                    entry->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
+    }
+}
+
+void story_follow(struct engine *engine, struct entry *entry) {
+    struct attempt *attempt = present_attempt(engine, entry);
+    if (!attempt)
+        return;
+    const struct mirror *mirror = facts_placed_mirror(entry);
+    bool is_final = attempt->outcome == OUTCOME_SUCCEEDED || attempt->outcome == OUTCOME_FAILED;
+    if (is_final ? !entry->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
+        end_attempt(engine, attempt, OUTCOME_NONE); // it is not over after all
+    if (mirror && mirror->created_ns)
+        attempt->created_ns = mirror->created_ns;
+    if (mirror && mirror->started_ns)
+        attempt->started_ns = mirror->started_ns;
+    else if (entry->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed && mirror)
+        attempt->started_ns = engine->now.wall_ns;
+    if (attempt->placed_ns == 0)
+        attempt->placed_ns = attempt->created_ns; // it was placed just before
+    if (entry->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE && !entry->facts.finished)
+        end_gone(engine, entry, attempt);
+}
+
+void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,
+                    const char *message) {
+    struct attempt *attempt = present_attempt(engine, entry);
+    if (!attempt || mirror->facts.cluster != entry->facts.cluster)
+        return;
+    end_attempt(engine, attempt, OUTCOME_REJECTED);
+    attempt->reason = reason;
+    set_message(attempt, message);
+}
+
+void story_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message) {
+    struct attempt *attempt = present_attempt(engine, entry);
+    if (!attempt)
+        return;
+    attempt->reason = reason;
+    set_message(attempt, message);
+}
+
+void story_finished(struct engine *engine, struct entry *entry, const struct wharf_phase *phase) {
+    struct attempt *attempt = present_attempt(engine, entry);
+    if (!attempt)
+        return;
+    end_attempt(engine, attempt, phase->phase == WHARF_SUCCEEDED ? OUTCOME_SUCCEEDED : OUTCOME_FAILED);
+    if (phase->since_ns > 0 && phase->since_ns < engine->now.wall_ns)
+        attempt->ended_ns = phase->since_ns;
+    if (!phase->reason && !phase->message)
+        return;
+    AUTO_TEXT text = text_format("%s%s%s", phase->reason ? phase->reason : "",
+                                 phase->reason && phase->message ? ": " : "", phase->message ? phase->message : "");
+    set_message(attempt, text ? text : "");
+}
+
+static int64_t time_at(const struct json *object, const char *part, const char *key) {
+    const char *text = json_string(json_path(object, part, key, NULL));
+    int64_t wall_ns = 0;
+    return text && clock_parse_rfc3339(text, &wall_ns) ? wall_ns : 0;
+}
+
+void story_read_mirror(struct mirror *mirror, const struct json *object) {
+    if (mirror->created_ns == 0)
+        mirror->created_ns = time_at(object, "metadata", "creationTimestamp");
+    if (mirror->started_ns == 0)
+        mirror->started_ns = time_at(object, "status", "startTime");
+}

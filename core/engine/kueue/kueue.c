@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/kueue/kueue.h"
+
+#include "core/base/text.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/command.h"
+#include "core/kube/object/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MULTIKUEUE "kueue.x-k8s.io/multikueue"
+#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until MultiKueue's ownership is checked again
+#define ABSENT_NS (10 * CLOCK_SECOND)     // until Kueue's absence is
+
+// Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
+static const char *const versions[] = {"v1beta2", "v1beta1"};
+#define VERSIONS (sizeof versions / sizeof versions[0])
+
+bool kueue_shares(const char *managed_by) {
+    return text_equal(managed_by, MULTIKUEUE);
+}
+
+bool kueue_may_own(const char *managed_by, const struct json *object) {
+    return kueue_shares(managed_by) && object_label(object, KUEUE_QUEUE_NAME);
+}
+
+static bool ask(struct engine *engine, struct entry *entry, const char *path, char **checks) {
+    entry->facts.busy = command_send(
+        engine, entry,
+        &(struct command_spec){.type = PENDING_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
+    if (!entry->facts.busy)
+        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    return entry->facts.busy;
+}
+
+bool kueue_permits(struct engine *engine, struct entry *entry) {
+    bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->kueue_carried;
+    if (entry->kueue != KUEUE_UNKNOWN || !matters || !entry->names_queue)
+        return true;
+    if (entry->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
+        entry->kueue = KUEUE_ADMITTED;
+        return true;
+    }
+    if (engine->no_kueue_until_ns > engine->now.mono_ns)
+        return true;
+    if (entry->facts.not_before_ns > engine->now.mono_ns || entry->facts.busy)
+        return false;
+    char space[254], path[512];
+    entry_namespace(entry, space);
+    // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
+    snprintf(path, sizeof path,
+             "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
+             versions[entry->kueue_asked % VERSIONS], space, entry->uid);
+    ask(engine, entry, path, NULL);
+    return false;
+}
+
+static const struct json *owner_of(const struct json *list, const char *uid) {
+    for (const struct json *w = json_first(json_get(list, "items")); w; w = json_next(w))
+        if (text_equal(json_string(json_get(object_controller(w), "uid")), uid))
+            return w;
+    return NULL;
+}
+
+// The names of a Workload's admission checks, each between two spaces, after its own name.
+static char *checks_of(const struct json *workload) {
+    struct buffer names;
+    buffer_init(&names, (size_t)64 << 10);
+    buffer_printf(&names, "%s ", object_name(workload));
+    const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
+    for (const struct json *c = json_is(checks, JSON_ARRAY) ? json_first(checks) : NULL; c; c = json_next(c))
+        buffer_printf(&names, "%s ", json_string_or(json_get(c, "name"), ""));
+    char *text = buffer_take(&names, NULL);
+    buffer_free(&names);
+    return text;
+}
+
+static void is_known(struct entry *entry, enum kueue kueue) {
+    entry->kueue = (uint8_t)kueue;
+    entry->failures = 0;
+    entry->facts.not_before_ns = 0;
+}
+
+// A Workload owns it. If managedBy is shared with MultiKueue, its admission checks show whether MultiKueue handles it.
+static bool owned(struct engine *engine, struct entry *entry, const struct json *workload) {
+    const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
+    if (!kueue_shares(engine->kinds[entry->kind]->managed_by) || !json_is(checks, JSON_ARRAY) || !json_first(checks)) {
+        is_known(entry, KUEUE_ADMITTED);
+        return true;
+    }
+    AUTO_TEXT names = checks_of(workload);
+    char path[128];
+    snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks", versions[entry->kueue_asked % VERSIONS]);
+    if (!names || !ask(engine, entry, path, &names))
+        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    return true;
+}
+
+static bool is_of_multikueue(const struct json *check, const char *names) {
+    AUTO_TEXT name = text_format(" %s ", object_name(check));
+    return name && text_equal(json_string(json_path(check, "spec", "controllerName", NULL)), MULTIKUEUE) &&
+           strstr(names, name);
+}
+
+static bool checks_answered(struct engine *engine, struct entry *entry, const struct json *list, const char *names) {
+    const struct json *check = json_first(json_get(list, "items"));
+    while (check && !is_of_multikueue(check, names))
+        check = json_next(check);
+    is_known(entry, check ? KUEUE_UNKNOWN : KUEUE_ADMITTED);
+    if (!check)
+        return true;
+    report_event(engine, entry, false, "OwnedByKueue", "Place",
+                 "left to MultiKueue: Kueue's Workload %.*s has its admission check %s", (int)strcspn(names, " "),
+                 names, object_name(check));
+    entry->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
+    return true;
+}
+
+// No Kueue, or no answer. An object that MultiKueue may handle waits; of others the labels are carried.
+static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
+    if (absent && ++entry->kueue_asked < VERSIONS)
+        return true; // the next version
+    if (absent) {
+        entry->kueue_asked = 0;
+        engine->no_kueue_until_ns = engine->now.mono_ns + ABSENT_NS;
+        is_known(entry, KUEUE_NONE);
+        return true;
+    }
+    bool refused = reason_is_refusal(response->reason);
+    if (!refused || kueue_shares(engine->kinds[entry->kind]->managed_by))
+        return false;
+    report_event(engine, entry, true, reason_text(response->reason), "Place",
+                 "cannot read whether Kueue admitted it, so its queue name is carried to the mirror; allow the host to "
+                 "list workloads.kueue.x-k8s.io: %s",
+                 response->message);
+    is_known(entry, KUEUE_NONE);
+    return true;
+}
+
+bool kueue_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                    const struct response *response) {
+    bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
+    bool list = response->reason == REASON_OK && json_is(json_get(response->value, "items"), JSON_ARRAY);
+    if (pending->record && (list || absent))
+        return checks_answered(engine, entry, list ? response->value : NULL, pending->record);
+    if (!list)
+        return not_answered(engine, entry, response, absent);
+    const struct json *workload = owner_of(response->value, entry->uid);
+    if (workload)
+        return owned(engine, entry, workload);
+    is_known(entry, KUEUE_NONE);
+    return true;
+}

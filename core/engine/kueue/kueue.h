@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kueue in the management cluster. Its webhook suspends queued objects (label kueue.x-k8s.io/queue-name) at creation,
+// and it resumes them only after creating a Workload that the object owns as controller: so one request is enough,
+// before the mirror of an object that is not suspended is created.
+//
+// What Kueue has admitted is dispatched, and its mirror is created without the labels that would queue it a second time
+// in a worker (unless the configuration says kueue: carry). Kinds whose API accepts no other value of managedBy than
+// kueue.x-k8s.io/multikueue are shared with MultiKueue: an object is left to it if its Workload has an admission check
+// of its controller.
+#ifndef WHARF_ENGINE_KUEUE_H
+#define WHARF_ENGINE_KUEUE_H
+
+#include "core/engine/kueue/kueue_labels.h"
+
+#include <stdbool.h>
+
+enum kueue {
+    KUEUE_UNKNOWN,
+    KUEUE_NONE,    // no Workload owns it
+    KUEUE_ADMITTED // a Workload owns it, and MultiKueue does not handle it
+};
+
+struct engine;
+struct entry;
+struct json;
+struct pending;
+struct response;
+
+// True if this value of managedBy is also handled by MultiKueue.
+bool kueue_shares(const char *managed_by);
+
+// True if it is shared and the object has the queue label.
+bool kueue_may_own(const char *managed_by, const struct json *object);
+
+// True if a mirror may be created; false: a request was sent, or it is retried later.
+bool kueue_permits(struct engine *engine, struct entry *entry);
+
+// The answer to that request. False: inconclusive; the caller retries later.
+bool kueue_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                    const struct response *response);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/mirror/mirror.h"
+
+#include "core/adapter/owed_status.h"
+#include "core/adapter/phase.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/kueue/kueue_strip.h"
+#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/finalizer.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool mirror_key_is_private(const char *key) {
+    const char *slash = strchr(key, '/');
+    if (!slash)
+        return false;
+    size_t len = (size_t)(slash - key);
+    static const char own[] = "wharf.dev";
+    size_t own_len = sizeof own - 1;
+    if (len >= own_len && memcmp(slash - own_len, own, own_len) == 0 &&
+        (len == own_len || slash[-(long)own_len - 1] == '.'))
+        return true;
+    return strcmp(key, "kubectl.kubernetes.io/last-applied-configuration") == 0;
+}
+
+bool mirror_is_ours(const struct kind *kind, const char *origin, const struct json *object) {
+    const char *uid = object_label(object, MARK_UID);
+    return uid && *uid && text_equal(object_label(object, MARK_ORIGIN), origin) &&
+           text_equal(object_label(object, MARK_KIND), kind->plural_group) && mirror_attempt(object) > 0 &&
+           !object_controller(object);
+}
+
+uint32_t mirror_attempt(const struct json *object) {
+    const char *text = object_annotation(object, MARK_ATTEMPT);
+    int64_t value = 0;
+    if (!text || !text_to_int64(text, &value) || value < 1 || value > MIRROR_ATTEMPT_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
+    uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
+    static const char *const maps[] = {"labels", "annotations"};
+    const struct json *metadata = json_get(object, "metadata");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t sum = 0; // order does not matter
+        const struct json *map = json_get(metadata, maps[i]);
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
+            if (is_mirror || !mirror_key_is_private(json_key(m)))
+                sum += text_hash_local(text_hash_local(i, json_key(m)), json_string_or(m, ""));
+        hash = (hash ^ sum) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return json_set(object, key, json_new_string(text));
+}
+
+enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
+                              const struct json *object) {
+    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
+    struct seal_subject subject = {.origin = origin ? origin : "",
+                                   .kind = kind->plural_group,
+                                   .namespace_ = object_namespace(object),
+                                   .name = object_name(object),
+                                   .uid = uid ? uid : "",
+                                   .cluster = cluster,
+                                   .attempt = mirror_attempt(object)};
+    return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
+}
+
+static bool set_seal(const struct mirror_context *context, struct json *annotations) {
+    if (!seal_keys_any(context->seals))
+        return true;
+    struct seal_subject subject = {.origin = context->origin,
+                                   .kind = context->kind->plural_group,
+                                   .namespace_ = object_namespace(context->workload),
+                                   .name = object_name(context->workload),
+                                   .uid = object_uid(context->workload),
+                                   .cluster = context->cluster,
+                                   .attempt = context->attempt};
+    char seal[SEAL_TEXT_MAX];
+    return seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+}
+
+bool mirror_set_marks(const struct mirror_context *context, struct json *metadata) {
+    struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
+    char attempt[16];
+    snprintf(attempt, sizeof attempt, "%u", context->attempt);
+    return labels && annotations && set_text(labels, MARK_ORIGIN, context->origin) &&
+           set_text(labels, MARK_UID, object_uid(context->workload)) &&
+           set_text(labels, MARK_KIND, context->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           set_seal(context, annotations);
+}
+
+static struct json *copy_members(const struct json *workload) {
+    AUTO_JSON mirror = json_new_object();
+    bool ok = mirror;
+    for (const struct json *m = json_first(workload); m && ok; m = json_next(m))
+        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0)
+            ok = json_set(mirror, json_key(m), json_copy(m));
+    struct json *metadata = ok ? carry_member(mirror, "metadata") : NULL;
+    ok = metadata && set_text(metadata, "name", object_name(workload));
+    if (ok && *object_namespace(workload))
+        ok = set_text(metadata, "namespace", object_namespace(workload));
+    if (!ok)
+        return NULL;
+    return TAKE(mirror);
+}
+
+// Removes the kind's removed fields and calls the adapter's mirror function.
+static wharf_result finish(const struct mirror_context *context, const struct json *from, struct json *mirror) {
+    pointer_remove(mirror, context->kind->abi.managed_by);
+    for (const char *const *p = context->kind->abi.removed; p && *p; p++)
+        pointer_remove_all(mirror, *p);
+    return adapter_mirror(context->call, from, mirror);
+}
+
+static size_t annotations_size(const struct json *object) {
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    size_t size = 0;
+    for (const struct json *m = json_is(annotations, JSON_OBJECT) ? json_first(annotations) : NULL; m; m = json_next(m))
+        size += strlen(json_key(m)) + strlen(json_string_or(m, ""));
+    return size;
+}
+
+wharf_result mirror_check_annotations(const struct mirror_context *context, const struct json *object) {
+    size_t size = annotations_size(object), theirs = annotations_size(context->workload);
+    if (size <= MIRROR_ANNOTATIONS_MAX)
+        return WHARF_OK;
+    const char *record = object_annotation(object, MARK_CARRIED);
+    context->call->answer.reason = "AnnotationsTooLarge";
+    context->call->answer.message = services_table()->format(
+        &context->call->call,
+        "the annotations of its mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
+        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce them",
+        size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
+    return WHARF_REFUSED;
+}
+
+// A change of the immutable fields is detected by their hash.
+static bool set_records(const struct mirror_context *context, struct json *mirror, struct record *record) {
+    struct json *metadata = carry_member(mirror, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    uint64_t immutable = carry_immutable_hash(&context->kind->abi, context->workload);
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)immutable);
+    record->word = phase_suspend_asked(&context->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
+    const struct record none = {0};
+    AUTO_BUFFER(text, SIZE_MAX / 4);
+    if (!annotations || !immutable || !record_print(record, &none, &text) ||
+        !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_IMMUTABLE, hash))
+        return false;
+    if (context->record)
+        context->record->next = buffer_take(&text, NULL);
+    return !context->record || context->record->next;
+}
+
+void mirror_record_cleanup(struct mirror_record *record) {
+    if (!record)
+        return;
+    free(record->next);
+    free(record->held);
+    record->next = record->held = NULL;
+}
+
+wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
+    *out = NULL;
+    AUTO_JSON own = NULL;
+    const struct json *from = kueue_source(context->workload, &own);
+    AUTO_JSON mirror = from ? copy_members(from) : NULL;
+    const struct record none = {0};
+    AUTO_RECORD record = {.bare = context->record && context->record->bare};
+    struct carrying carrying = {
+        .kind = &context->kind->abi, .from = from, .to = mirror, .before = &none, .after = &record};
+    if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
+        !carry_record(&carrying))
+        return WHARF_RETRY;
+    wharf_result result = finish(context, from, mirror);
+    if (result != WHARF_OK)
+        return result;
+    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations"))
+        return WHARF_RETRY;
+    struct json *metadata = carry_member(mirror, "metadata");
+    if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
+        !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||
+        (context->finalizer && !finalizer_put(mirror)))
+        return WHARF_RETRY;
+    result = mirror_check_annotations(context, mirror);
+    if (result != WHARF_OK) {
+        mirror_record_cleanup(context->record);
+        return result;
+    }
+    *out = TAKE(mirror);
+    return WHARF_OK;
+}
+
+// The current generation once the mirror is up to date and its controller has observed that; until then the old value.
+static bool set_observed(const struct mirror_context *context, struct json *object) {
+    const char *observed = context->kind->abi.observed_generation;
+    if (!observed || !pointer_find(object, observed))
+        return true;
+    int64_t generation = object_generation(context->workload);
+    if (json_int64(pointer_find(object, observed), 0) < object_generation(context->mirror) ||
+        !mirror_is_complete(context))
+        generation = json_int64(pointer_find(context->workload, observed), 0);
+    return pointer_set(object, observed, json_new_int64(generation));
+}
+
+// An object with the initial status: the mirror's without the worker's own fields; or, without a mirror, the workload's
+// with the conditions that are due then.
+static wharf_result draft_status(const struct mirror_context *context, struct json *object) {
+    // While the mirror has no status, the workload keeps its own.
+    const struct json *reported = json_get(context->mirror, "status");
+    bool has = context->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
+    const struct json *source = has ? reported : json_get(context->workload, "status");
+    if (json_is(source, JSON_OBJECT) ? !json_set(object, "status", json_copy(source))
+                                     : has && !json_set(object, "status", json_new_object()))
+        return WHARF_RETRY;
+    if (!context->mirror)
+        return owed_status(context->call, context->workload, object);
+    for (const char *const *p = context->kind->abi.status_removed; has && p && *p; p++)
+        pointer_remove_all(object, *p);
+    return !has || set_observed(context, object) ? WHARF_OK : WHARF_RETRY;
+}
+
+// The draft as completed by the adapter. NULL unless WHARF_OK.
+static wharf_result make_status(const struct mirror_context *context, struct json **status) {
+    *status = NULL;
+    AUTO_JSON object = json_new_object();
+    wharf_result result = object ? draft_status(context, object) : WHARF_RETRY;
+    if (result == WHARF_OK)
+        result = adapter_status(context->call, context->workload, context->mirror, object);
+    if (result != WHARF_OK)
+        return result;
+    const struct json *made = json_get(object, "status");
+    if (made && !json_is(made, JSON_OBJECT)) {
+        context->call->answer.message = "the adapter returned a status that is not an object";
+        return WHARF_REFUSED;
+    }
+    *status = made ? json_detach(object, "status") : json_new_object();
+    return *status ? WHARF_OK : WHARF_RETRY;
+}
+
+// Rule 6: finished stays finished: otherwise the workload keeps its status.
+static bool stays_finished(const struct mirror_context *context, struct json **status) {
+    wharf_phase phase;
+    if (context->unfinished || adapter_phase(context->call, context->workload, &phase) != WHARF_OK ||
+        !phase_is_final(phase.phase))
+        return true;
+    wharf_phase_kind end = phase.phase;
+    AUTO_JSON workload = json_copy(context->workload);
+    if (!workload || !json_set(workload, "status", json_copy(*status)))
+        return false;
+    if (adapter_phase(context->call, workload, &phase) == WHARF_OK && phase.phase == end)
+        return true;
+    struct json *kept = json_copy(json_get(context->workload, "status"));
+    if (!kept)
+        return false;
+    json_free(*status);
+    *status = kept;
+    return true;
+}
+
+wharf_result mirror_status(const struct mirror_context *context, struct json **patch, uint64_t *wanted) {
+    *patch = NULL;
+    AUTO_JSON status = NULL;
+    wharf_result result = make_status(context, &status);
+    if (result != WHARF_OK)
+        return result;
+    if (!stays_finished(context, &status))
+        return WHARF_RETRY;
+    *wanted = json_hash(status);
+    return mirror_status_patch(context, status, patch);
+}
+
+wharf_result mirror_status_patch(const struct mirror_context *context, const struct json *status, struct json **patch) {
+    AUTO_JSON empty = json_new_object();
+    const struct json *present = json_get(context->workload, "status");
+    AUTO_JSON diff = empty ? patch_diff(json_is(present, JSON_OBJECT) ? present : empty, status, NULL) : NULL;
+    if (!diff)
+        return WHARF_RETRY;
+    if (json_size(diff) == 0)
+        return WHARF_OK;
+    AUTO_JSON body = json_new_object();
+    struct json *metadata = body ? carry_member(body, "metadata") : NULL;
+    if (!metadata || !set_text(metadata, "uid", object_uid(context->workload)) ||
+        !set_text(metadata, "resourceVersion", object_version(context->workload)))
+        return WHARF_RETRY;
+    if (!json_set(body, "status", TAKE(diff)))
+        return WHARF_RETRY;
+    *patch = TAKE(body);
+    return WHARF_OK;
+}

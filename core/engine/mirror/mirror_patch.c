@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// The patch that keeps a mirror up to date with its workload: carried fields, the adapter's changes, fields left to the
+// worker, and the record.
+#include "core/adapter/phase.h"
+#include "core/base/memory.h"
+#include "core/engine/kueue/kueue_labels.h"
+#include "core/engine/kueue/kueue_strip.h"
+#include "core/engine/mirror/carry.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/mirror/pieces.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HELD_MAX ((size_t)64 << 10) // names of what is held back
+
+// Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
+static struct json *comparable(const struct json *object) {
+    AUTO_JSON result = json_new_object();
+    struct json *metadata = result ? carry_member(result, "metadata") : NULL;
+    if (!metadata)
+        return NULL;
+    static const char *const maps[] = {"labels", "annotations"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *map = json_path(object, "metadata", maps[i], NULL);
+        if (map && !json_set(metadata, maps[i], json_copy(map)))
+            return NULL;
+    }
+    for (const struct json *m = json_first(object); m; m = json_next(m))
+        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
+            !json_set(result, json_key(m), json_copy(m)))
+            return NULL;
+    return TAKE(result);
+}
+
+// The desired mirror, and the patch to it or to a piece of it.
+struct change {
+    const struct json *source; // the workload as mirrors are made of it
+    struct json *own;          // the same, or NULL
+    struct json *desired, *part, *diff;
+    struct json *to; // the one of them that `diff` leads to
+    struct record before, after;
+    bool has_array, held;
+};
+
+static void change_cleanup(struct change *change) {
+    json_free(change->own);
+    json_free(change->desired);
+    json_free(change->part);
+    json_free(change->diff);
+    record_cleanup(&change->before);
+    record_cleanup(&change->after);
+}
+
+#define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
+
+// The mirror was suspended in the worker and not resumed: the host's last write was not a suspension. It is left to the
+// worker to resume. A suspended workload takes it over, but not from a queue, which resumes what it suspends.
+static bool is_held(const struct mirror_context *context, const struct record *before) {
+    const wharf_kind *kind = &context->kind->abi;
+    return phase_suspend_asked(kind, context->mirror) &&
+           (before->word == RECORD_RUNS || before->word == RECORD_WORKER) &&
+           (!phase_suspend_asked(kind, context->workload) || object_label(context->mirror, KUEUE_QUEUE_NAME));
+}
+
+static enum record_word last_word(const struct mirror_context *context, const struct change *change) {
+    if (change->held)
+        return RECORD_WORKER;
+    if (phase_suspend_asked(&context->kind->abi, change->to))
+        return RECORD_SUSPENDED;
+    return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
+}
+
+// The worker's guard suspended it, while this host was away: a workload that runs is resumed.
+static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+    const char *suspend = context->kind->abi.suspend;
+    struct json *metadata = carry_member(desired, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    if (!annotations)
+        return false;
+    json_remove(annotations, MARK_FENCED);
+    if (!suspend || held || phase_suspend_asked(&context->kind->abi, context->workload) ||
+        !phase_suspend_asked(&context->kind->abi, desired))
+        return true;
+    const struct json *value = pointer_find(context->workload, suspend);
+    if (value)
+        return pointer_set(desired, suspend, json_copy(value));
+    pointer_remove(desired, suspend);
+    return true;
+}
+
+static struct carrying carrying_of(const struct mirror_context *context, struct change *change) {
+    return (struct carrying){.kind = &context->kind->abi,
+                             .from = change->source,
+                             .mirror = context->mirror,
+                             .to = change->to,
+                             .before = &change->before,
+                             .after = &change->after,
+                             .held = change->held};
+}
+
+// What the mirror is to become.
+static wharf_result draft(const struct mirror_context *context, struct change *change) {
+    const char *known = context->record ? context->record->known : NULL;
+    const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
+    change->source = kueue_source(context->workload, &change->own);
+    change->to = change->desired = json_copy(context->mirror);
+    if (!change->source || !change->desired ||
+        !record_read(&change->before, known, annotation, context->record && context->record->unsure))
+        return WHARF_RETRY;
+    const char *fenced = object_annotation(context->mirror, MARK_FENCED);
+    change->held = context->suspended_by_kueue || (!fenced && is_held(context, &change->before));
+    change->before.shared |= change->held;
+    change->after.bare = change->before.bare;
+    struct carrying carrying = carrying_of(context, change);
+    if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
+        return WHARF_RETRY;
+    // Before the adapter, which compares.
+    if (change->own && !kueue_strip(change->desired, context->mirror))
+        return WHARF_RETRY;
+    wharf_result result = adapter_update(context->call, change->source, context->mirror, change->desired);
+    if (result != WHARF_OK)
+        return result;
+    struct json *metadata = carry_member(change->desired, "metadata");
+    if (fenced && !undo_fence(context, change->desired, change->held))
+        return WHARF_RETRY;
+    return metadata && mirror_set_marks(context, metadata) && carry_give_back(&carrying) ? WHARF_OK : WHARF_RETRY;
+}
+
+// The patch to change->to, and the record after that.
+static wharf_result compare(const struct mirror_context *context, struct change *change) {
+    record_cleanup(&change->after);
+    change->after.shared = change->before.shared;
+    change->after.bare = change->before.bare;
+    struct carrying carrying = carrying_of(context, change);
+    if (!carry_record_keys(&carrying, "labels") || !carry_record_keys(&carrying, "annotations") ||
+        !carry_record_changes(&carrying))
+        return WHARF_RETRY;
+    change->after.word = last_word(context, change);
+    AUTO_JSON from = comparable(context->mirror);
+    AUTO_JSON to = comparable(change->to);
+    json_free(change->diff);
+    change->has_array = false;
+    change->diff = from && to ? patch_diff(from, to, &change->has_array) : NULL;
+    return change->diff ? WHARF_OK : WHARF_RETRY;
+}
+
+// What a record that is not in a patch yet needs, if there is nothing else to carry.
+enum record_need {
+    RECORD_WRITE, // a patch of its own: after a restart the host would not know what is carried, or whose `suspend` is
+    RECORD_WAIT,  // the next change takes it along; until then it is in the host's memory
+    RECORD_THERE  // the mirror has all of it
+};
+
+// A record in the old format is converted with the next change. Values of spec fields matter only once the mirror has
+// been suspended in the worker, which is a change of the record itself.
+static bool find_need(const struct mirror_context *context, const struct change *change, const char *present,
+                      enum record_need *need) {
+    const char *known = context->record ? context->record->known : NULL;
+    const struct record *after = &change->after;
+    AUTO_RECORD there = {0};
+    *need = known ? RECORD_WRITE : RECORD_THERE; // it may never have had one
+    if (!present)
+        return true;
+    if (!record_read(&there, present, NULL, false))
+        return false;
+    bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
+    bool covered = untouched ? record_has_all(&there.carried, &after->carried) : record_covers(&there, after);
+    bool has_values = untouched || record_has_all(&there.values, &after->values);
+    *need = !covered ? RECORD_WRITE : has_values ? RECORD_THERE : after->shared ? RECORD_WRITE : RECORD_WAIT;
+    return true;
+}
+
+static bool set_record(struct json *object, const char *text) {
+    struct json *metadata = carry_member(object, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    return annotations && json_set(annotations, MARK_CARRIED, json_new_string(text));
+}
+
+// Puts the record into the patch if it differs from what the mirror has; `text` is then what the mirror will have.
+static wharf_result add_record(const struct mirror_context *context, struct change *change, struct buffer *text) {
+    const char *present = object_annotation(context->mirror, MARK_CARRIED);
+    bool same = present && strcmp(present, text->data) == 0;
+    if (context->record)
+        context->record->alone = json_size(change->diff) == 0;
+    if (json_size(change->diff) == 0) {
+        enum record_need need = RECORD_THERE;
+        if (!same && !find_need(context, change, present, &need))
+            return WHARF_RETRY;
+        if (need == RECORD_WAIT)
+            return WHARF_OK;
+        if (need == RECORD_THERE) {
+            buffer_reset(text);
+            return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
+        }
+    }
+    if (!same && !set_record(change->to, text->data))
+        return WHARF_RETRY;
+    wharf_result result = mirror_check_annotations(context, change->to);
+    if (result != WHARF_OK || same)
+        return result;
+    return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
+}
+
+// A merge patch replaces arrays whole, only the host's own suspension is undone, and some fields may change only while
+// the mirror is suspended: resourceVersion is then a precondition.
+static bool add_preconditions(const struct mirror_context *context, const struct change *change) {
+    struct json *metadata = carry_member(change->diff, "metadata");
+    bool as_seen =
+        change->has_array || (phase_suspend_asked(&context->kind->abi, context->mirror) && json_size(change->diff) > 1);
+    return metadata && json_set(metadata, "uid", json_new_string(object_uid(context->mirror))) &&
+           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
+}
+
+static bool stops(const struct mirror_context *context, const struct change *change) {
+    return !phase_suspend_asked(&context->kind->abi, context->mirror) &&
+           phase_suspend_asked(&context->kind->abi, change->to);
+}
+
+static bool resumes(const struct mirror_context *context, const struct change *change) {
+    return phase_suspend_asked(&context->kind->abi, context->mirror) &&
+           !phase_suspend_asked(&context->kind->abi, change->desired);
+}
+
+// Whether the immutable fields are unchanged since the mirror was created.
+static bool immutable_is_same(const struct mirror_context *context) {
+    const char *made_of = object_annotation(context->mirror, MARK_IMMUTABLE);
+    return !made_of || strtoull(made_of, NULL, 16) == carry_immutable_hash(&context->kind->abi, context->workload);
+}
+
+// Caches the result of a comparison.
+static bool set_carry(const struct mirror_context *context, bool complete) {
+    if (context->carry)
+        *context->carry = complete ? CARRY_COMPLETE : CARRY_PARTIAL;
+    return complete;
+}
+
+bool mirror_is_complete(const struct mirror_context *context) {
+    if (context->carry && *context->carry != CARRY_UNKNOWN)
+        return *context->carry == CARRY_COMPLETE;
+    if (!immutable_is_same(context))
+        return set_carry(context, false);
+    AUTO_CHANGE change = {0};
+    wharf_result result = draft(context, &change);
+    result = result == WHARF_OK ? compare(context, &change) : result;
+    if (result == WHARF_RETRY) // not known now
+        return false;
+    return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
+}
+
+static wharf_result finish(const struct mirror_context *context, struct change *change, enum piece piece,
+                           struct json **patch) {
+    AUTO_BUFFER(text, SIZE_MAX / 4);
+    struct mirror_record *record = context->record;
+    bool bare = !piece_has_record(piece);
+    if (bare && json_size(change->diff) == 0)
+        return WHARF_OK;
+    if (!record_print(&change->after, &change->before, &text))
+        return WHARF_RETRY;
+    wharf_result result = bare ? WHARF_OK : add_record(context, change, &text);
+    if (result != WHARF_OK)
+        return result;
+    if (record) {
+        record->piece = (uint16_t)piece;
+        record->stops = stops(context, change);
+        record->suspended_in_worker = change->held && !context->suspended_by_kueue;
+        bool known = text.len > 0;
+        free(record->next);
+        record->next = known ? buffer_take(&text, NULL) : NULL;
+        if (known && !record->next)
+            return WHARF_RETRY;
+    }
+    if (json_size(change->diff) == 0)
+        return WHARF_OK;
+    if (!add_preconditions(context, change))
+        return WHARF_RETRY;
+    *patch = TAKE(change->diff);
+    return WHARF_OK;
+}
+
+uint64_t mirror_patch_hash(const struct json *patch) {
+    uint64_t hash = 0;
+    for (const struct json *m = json_first(patch); m; m = json_next(m))
+        if (strcmp(json_key(m), "metadata") != 0)
+            hash = hash * 31 + json_hash(m);
+    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m))
+        if (strcmp(json_key(m), "resourceVersion") != 0)
+            hash = hash * 31 + json_hash(m);
+    return hash ? hash : 1;
+}
+
+struct held_back {
+    struct buffer names;
+    bool any;
+};
+
+// Drops a patch that was rejected before.
+static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
+                      struct json **patch) {
+    if (!*patch || !rejections_has(context->record->refused, mirror_patch_hash(*patch)))
+        return;
+    held->any = true;
+    piece_name(&context->kind->abi, piece, &held->names);
+    json_free(*patch);
+    *patch = NULL;
+}
+
+static wharf_result make_piece(const struct mirror_context *context, struct change *change, enum piece piece,
+                               struct json **patch) {
+    json_free(change->part);
+    change->to = change->part = piece_cut(&context->kind->abi, context->mirror, change->desired, piece);
+    wharf_result result = change->part ? compare(context, change) : WHARF_RETRY;
+    return result == WHARF_OK ? finish(context, change, piece, patch) : result;
+}
+
+// The first piece that the worker has not rejected.
+static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct held_back *held,
+                                 struct json **patch) {
+    const wharf_kind *kind = &context->kind->abi;
+    wharf_result last = WHARF_OK;
+    bool resume = resumes(context, change);
+    for (size_t i = 0; i < pieces_count(kind) && !*patch; i++) {
+        enum piece piece = pieces_at(kind, i, resume);
+        wharf_result result = make_piece(context, change, piece, patch);
+        if (result == WHARF_RETRY)
+            return result;
+        last = result == WHARF_OK ? last : result;
+        hold_back(context, piece, held, patch);
+    }
+    return *patch || held->any ? WHARF_OK : last;
+}
+
+// The whole, or after a rejection a piece of it.
+static wharf_result choose(const struct mirror_context *context, struct change *change, struct json **patch) {
+    struct mirror_record *record = context->record;
+    if (!record)
+        return finish(context, change, PIECE_WHOLE, patch);
+    struct held_back held = {.any = false};
+    buffer_init(&held.names, HELD_MAX);
+    wharf_result result = WHARF_REFUSED;
+    if (!record->refused || record->refused->whole) {
+        result = finish(context, change, PIECE_WHOLE, patch);
+        hold_back(context, PIECE_WHOLE, &held, patch);
+    }
+    if (result == WHARF_REFUSED)
+        result = choose_piece(context, change, &held, patch);
+    if (result == WHARF_OK && held.any && !*patch) {
+        free(record->next);
+        record->next = NULL;
+        record->held = strdup(held.names.len > 0 ? held.names.data : "the spec");
+        result = record->held ? WHARF_OK : WHARF_RETRY;
+    }
+    buffer_free(&held.names);
+    return result;
+}
+
+// Reports immutable fields that changed after the mirror was created.
+static wharf_result remark_immutable(const struct mirror_context *context) {
+    if (context->call->answer.message || immutable_is_same(context))
+        return WHARF_OK;
+    AUTO_BUFFER(fields, 4096);
+    if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
+        return WHARF_RETRY;
+    context->call->answer.reason = "NotCarried";
+    context->call->answer.message =
+        services_table()->format(&context->call->call,
+                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): it "
+                                 "takes effect only in a new mirror",
+                                 fields.len ? fields.data : "a field of the spec");
+    return WHARF_OK;
+}
+
+wharf_result mirror_patch(const struct mirror_context *context, struct json **patch) {
+    *patch = NULL;
+    AUTO_CHANGE change = {0};
+    wharf_result result = draft(context, &change);
+    if (result == WHARF_OK)
+        result = compare(context, &change);
+    if (result == WHARF_OK && context->kind->abi.observed_generation)
+        set_carry(context, json_size(change.diff) == 0 && immutable_is_same(context));
+    if (result == WHARF_OK)
+        result = choose(context, &change, patch);
+    if (result == WHARF_OK)
+        result = remark_immutable(context);
+    if (result == WHARF_OK)
+        return result;
+    json_free(*patch);
+    *patch = NULL;
+    mirror_record_cleanup(context->record);
+    return result;
+}

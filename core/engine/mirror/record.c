@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/mirror/record.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION "v2:"
+#define DIGITS 8 // of a hash, 6 bits each
+#define HASH_MASK ((UINT64_C(1) << (6 * DIGITS)) - 1)
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void record_cleanup(struct record *record) {
+    free(record->carried.items);
+    free(record->values.items);
+    free(record->gone.items);
+    *record = (struct record){0};
+}
+
+static uint64_t fold(uint64_t hash) {
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    return (hash ^ (hash >> 29)) & HASH_MASK;
+}
+
+uint64_t record_pointer(const char *pointer) {
+    return fold(text_hash(TEXT_HASH, pointer));
+}
+
+uint64_t record_value(const char *pointer, const struct json *value) {
+    return fold(text_hash(TEXT_HASH, pointer) * 31 + json_hash(value));
+}
+
+bool record_add(struct record_set *set, uint64_t hash) {
+    if (!array_reserve(&set->items, &set->capacity, set->count + 1, sizeof *set->items))
+        return false;
+    set->items[set->count++] = hash;
+    return true;
+}
+
+static int compare(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Sorts and removes duplicates.
+static void sort(struct record_set *set) {
+    if (set->count == 0)
+        return;
+    qsort(set->items, set->count, sizeof *set->items, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < set->count; i++)
+        if (set->items[i] != set->items[kept - 1])
+            set->items[kept++] = set->items[i];
+    set->count = kept;
+}
+
+static bool has(const struct record_set *sorted, uint64_t hash) {
+    return sorted->count > 0 && bsearch(&hash, sorted->items, sorted->count, sizeof hash, compare);
+}
+
+static bool read_pointers(struct record *record, const char *text) {
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        AUTO_TEXT pointer = strndup(text, len);
+        if (!pointer || !record_add(&record->carried, record_pointer(pointer)))
+            return false;
+        text += len + strspn(text + len, " ");
+    }
+    return true;
+}
+
+// Reads hashes up to the next colon; stops at anything else. NULL when out of memory.
+static const char *read_hashes(const char *text, struct record_set *set) {
+    size_t len = strcspn(text, ":");
+    for (const char *at = text; at + DIGITS <= text + len; at += DIGITS) {
+        uint64_t hash = 0;
+        for (size_t i = 0; i < DIGITS; i++) {
+            const char *digit = strchr(alphabet, at[i]);
+            if (!digit)
+                return text + len;
+            hash = hash << 6 | (uint64_t)(digit - alphabet);
+        }
+        if (set && !record_add(set, hash))
+            return NULL;
+    }
+    return text + len;
+}
+
+static const char *read_flags(const char *text, struct record *record) {
+    for (; *text && *text != ':'; text++) {
+        record->word = *text == 'r'   ? RECORD_RUNS
+                       : *text == 's' ? RECORD_SUSPENDED
+                       : *text == 'w' ? RECORD_WORKER
+                                      : record->word;
+        record->shared |= *text == 'h' || *text == 'w';
+        record->bare |= *text == 'k';
+    }
+    return text;
+}
+
+static const char *next_part(const char *text) {
+    return *text == ':' ? text + 1 : text;
+}
+
+static bool read_one(struct record *record, const char *text, bool all, bool late) {
+    if (!text_has_prefix(text, VERSION)) {
+        record->old |= all;
+        return read_pointers(record, text);
+    }
+    struct record other = {0};
+    text = read_flags(text + strlen(VERSION), all ? record : &other);
+    if (late && other.word == RECORD_SUSPENDED)
+        record->word = RECORD_SUSPENDED;
+    text = read_hashes(next_part(text), &record->carried);
+    text = text ? read_hashes(next_part(text), all ? &record->values : NULL) : NULL;
+    size_t before = record->gone.count;
+    if (!text || !read_hashes(next_part(text), &record->gone))
+        return false;
+    size_t over = record->gone.count - before > RECORD_GONE_MAX ? record->gone.count - before - RECORD_GONE_MAX : 0;
+    if (over > 0) // not written by the host
+        memmove(record->gone.items + before, record->gone.items + before + over,
+                RECORD_GONE_MAX * sizeof *record->gone.items);
+    record->gone.count -= over;
+    return true;
+}
+
+bool record_read(struct record *record, const char *known, const char *annotation, bool unsure) {
+    const char *first = unsure && annotation ? annotation : known, *second = first == known ? annotation : known;
+    bool same = text_equal(known, annotation);
+    bool ok = (!first || read_one(record, first, true, false)) &&
+              (same || !second || read_one(record, second, !first, first == known));
+    sort(&record->carried);
+    sort(&record->values);
+    return ok;
+}
+
+// Removed pointers are few and stay in order of age.
+static bool is_gone(const struct record_set *gone, uint64_t hash) {
+    for (size_t i = 0; i < gone->count; i++)
+        if (gone->items[i] == hash)
+            return true;
+    return false;
+}
+
+bool record_knows(const struct record *record, uint64_t pointer) {
+    return has(&record->carried, pointer) || is_gone(&record->gone, pointer);
+}
+
+bool record_has_value(const struct record *record, uint64_t value) {
+    return has(&record->values, value);
+}
+
+bool record_has_all(const struct record_set *set, const struct record_set *some) {
+    for (size_t i = 0; i < some->count; i++)
+        if (!has(set, some->items[i]))
+            return false;
+    return true;
+}
+
+static bool knows_all(const struct record *record, const struct record_set *some) {
+    for (size_t i = 0; i < some->count; i++)
+        if (!record_knows(record, some->items[i]))
+            return false;
+    return true;
+}
+
+bool record_covers(const struct record *record, const struct record *other) {
+    return record->word == other->word && record->shared == other->shared && record->bare == other->bare &&
+           knows_all(record, &other->carried) && knows_all(record, &other->gone);
+}
+
+// The last RECORD_GONE_MAX pointers that were carried `before` and no longer are.
+static bool add_gone(struct record *record, const struct record *before) {
+    struct record_set *gone = &record->gone;
+    size_t first = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;
+    for (size_t i = first; i < before->gone.count; i++) {
+        uint64_t hash = before->gone.items[i];
+        if (!has(&record->carried, hash) && !is_gone(gone, hash) && !record_add(gone, hash))
+            return false;
+    }
+    for (size_t i = 0, added = 0; i < before->carried.count && added < RECORD_GONE_MAX; i++) {
+        uint64_t hash = before->carried.items[i];
+        if (has(&record->carried, hash) || is_gone(gone, hash))
+            continue;
+        if (!record_add(gone, hash))
+            return false;
+        added++;
+    }
+    size_t over = gone->count > RECORD_GONE_MAX ? gone->count - RECORD_GONE_MAX : 0;
+    if (over > 0)
+        memmove(gone->items, gone->items + over, RECORD_GONE_MAX * sizeof *gone->items);
+    gone->count -= over;
+    return true;
+}
+
+static bool print_set(const struct record_set *set, struct buffer *out) {
+    buffer_char(out, ':');
+    for (size_t i = 0; i < set->count; i++) {
+        char digits[DIGITS];
+        for (size_t d = 0; d < DIGITS; d++)
+            digits[d] = alphabet[set->items[i] >> (6 * (DIGITS - 1 - d)) & 63];
+        buffer_append(out, digits, sizeof digits);
+    }
+    return !out->failed;
+}
+
+bool record_print(struct record *record, const struct record *before, struct buffer *out) {
+    static const char words[] = "-rsw";
+    sort(&record->carried);
+    sort(&record->values);
+    if (!add_gone(record, before))
+        return false;
+    buffer_printf(out, VERSION "%c%s%s", words[record->word],
+                  record->shared && record->word != RECORD_WORKER ? "h" : "", record->bare ? "k" : "");
+    return print_set(&record->carried, out) && print_set(&record->values, out) && print_set(&record->gone, out);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/mirror/rejection.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ADVICE "; run \"wharf join\" for the worker again, or renew the credentials and rights of its kubeconfig"
+
+// The workload's mirror was rejected there for lack of credentials or rights.
+static bool is_excluded(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
+    const struct attempt *last = entry->story.newest;
+    while (last && strcmp(last->cluster, engine->names[mirror->facts.cluster]) != 0)
+        last = last->older;
+    return mirror->facts.excluded_until_ns > engine->now.mono_ns && last && last->reason &&
+           (strcmp(last->reason, "Forbidden") == 0 || strcmp(last->reason, "Unauthorized") == 0);
+}
+
+static void retry(struct engine *engine, size_t cluster, size_t kind) {
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        struct mirror *mirror = entry_mirror(e, (uint32_t)cluster);
+        if (!mirror || !is_excluded(engine, e, mirror))
+            continue;
+        mirror->facts.excluded_until_ns = 0;
+        queue_entry(engine, e);
+    }
+}
+
+void rejection_contact(struct engine *engine, const struct engine_event *event) {
+    size_t cluster = event->cluster;
+    struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    bool rejected = event->contact.state == CONTACT_REJECTED;
+    *stats->rejected = '\0';
+    if (rejected)
+        snprintf(stats->rejected, sizeof stats->rejected, "%.240s%s",
+                 event->contact.problem ? event->contact.problem : "the API server rejects the host",
+                 cluster == ENGINE_MANAGEMENT ? "" : ADVICE);
+    for (size_t k = 0; k < engine->n_kinds && event->contact.state == CONTACT_GOOD; k++)
+        if (cluster != ENGINE_MANAGEMENT && engine->contacts[cluster] == CONTACT_REJECTED)
+            retry(engine, cluster, k);
+}
+
+void rejection_denied(struct engine *engine, const struct engine_event *event) {
+    struct stats_watch *stats = &engine->stats.clusters[event->cluster].watches[event->kind];
+    *stats->denied = '\0';
+    if (event->problem) {
+        snprintf(stats->denied, sizeof stats->denied, "%.200s (403)%s", event->problem, ADVICE);
+        report_log(engine, LOG_WARN, event->cluster, event->kind, "%s", stats->denied);
+        return;
+    }
+    report_log(engine, LOG_INFO, event->cluster, event->kind, "the host has the rights that were denied");
+    retry(engine, event->cluster, event->kind);
+}

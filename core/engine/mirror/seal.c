@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/mirror/seal.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HMAC_LEN ((size_t)32)
+#define ID_HEX 8
+#define PREFIX "v1:"
+#define SEAL_LEN (sizeof PREFIX - 1 + ID_HEX + 1 + 2 * HMAC_LEN)
+
+struct key {
+    EVP_MAC_CTX *mac;    // initialised with the key; reset for each seal
+    char id[ID_HEX + 1]; // distinguishes keys without revealing them
+};
+
+struct seal_keys {
+    size_t n;
+    struct key keys[];
+};
+
+static void to_hex(const unsigned char *bytes, size_t len, char *out) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = '\0';
+}
+
+// Initialising without a key resets the state to the key set before.
+static bool begin(EVP_MAC_CTX *mac) {
+    return EVP_MAC_init(mac, NULL, 0, NULL) == 1;
+}
+
+static bool finish(EVP_MAC_CTX *mac, unsigned char out[HMAC_LEN]) {
+    size_t len = 0;
+    return EVP_MAC_final(mac, out, &len, HMAC_LEN) == 1 && len == HMAC_LEN;
+}
+
+static bool add(EVP_MAC_CTX *mac, const void *bytes, size_t len) {
+    return len == 0 || EVP_MAC_update(mac, bytes, len) == 1;
+}
+
+static bool add_number(EVP_MAC_CTX *mac, uint32_t number) {
+    const unsigned char bytes[] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                   (unsigned char)(number >> 8), (unsigned char)number};
+    return add(mac, bytes, sizeof bytes);
+}
+
+// Prefixed with its length, so that different lists of texts never produce the same input.
+static bool add_text(EVP_MAC_CTX *mac, const char *text) {
+    size_t len = strlen(text);
+    return len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, text, len);
+}
+
+static bool make_id(struct key *key) {
+    unsigned char hmac[HMAC_LEN];
+    bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal key id") && finish(key->mac, hmac);
+    if (ok)
+        to_hex(hmac, ID_HEX / 2, key->id);
+    return ok;
+}
+
+static bool take_key(EVP_MAC *hmac, const void *bytes, size_t len, struct key *key) {
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0), OSSL_PARAM_construct_end()};
+    key->mac = EVP_MAC_CTX_new(hmac);
+    return key->mac && EVP_MAC_init(key->mac, bytes, len, params) == 1 && make_id(key);
+}
+
+struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t n, struct seal_keys **out) {
+    *out = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (lens[i] < SEAL_KEY_MIN || lens[i] > SEAL_KEY_MAX)
+            return error_new(ERROR_INVALID, "key %zu: found %zu bytes, expected %d to %d", i + 1, lens[i], SEAL_KEY_MIN,
+                             SEAL_KEY_MAX);
+    struct seal_keys *made = calloc(1, sizeof *made + n * sizeof *made->keys);
+    EVP_MAC *hmac = made ? EVP_MAC_fetch(NULL, "HMAC", NULL) : NULL;
+    bool ok = hmac;
+    for (size_t i = 0; ok && i < n; i++) {
+        made->n = i + 1;
+        ok = take_key(hmac, keys[i], lens[i], &made->keys[i]);
+    }
+    EVP_MAC_free(hmac);
+    if (!ok) {
+        seal_keys_free(made);
+        return error_no_memory();
+    }
+    *out = made;
+    return NULL;
+}
+
+void seal_keys_free(struct seal_keys *keys) {
+    for (size_t i = 0; keys && i < keys->n; i++)
+        EVP_MAC_CTX_free(keys->keys[i].mac); // libcrypto wipes the key in it
+    free(keys);
+}
+
+bool seal_keys_any(const struct seal_keys *keys) {
+    return keys && keys->n > 0;
+}
+
+static bool make_with(const struct key *key, const struct seal_subject *s, char out[SEAL_TEXT_MAX]) {
+    unsigned char hmac[HMAC_LEN];
+    char hex[2 * HMAC_LEN + 1];
+    bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal v1") && add_text(key->mac, s->origin) &&
+              add_text(key->mac, s->kind) && add_text(key->mac, s->namespace_) && add_text(key->mac, s->name) &&
+              add_text(key->mac, s->uid) && add_text(key->mac, s->cluster) && add_number(key->mac, s->attempt) &&
+              finish(key->mac, hmac);
+    if (!ok)
+        return false;
+    to_hex(hmac, sizeof hmac, hex);
+    snprintf(out, SEAL_TEXT_MAX, PREFIX "%s:%s", key->id, hex);
+    return true;
+}
+
+bool seal_make(const struct seal_keys *keys, const struct seal_subject *subject, char out[SEAL_TEXT_MAX]) {
+    return seal_keys_any(keys) && make_with(&keys->keys[0], subject, out);
+}
+
+enum seal_verdict seal_check(const struct seal_keys *keys, const struct seal_subject *subject, const char *text) {
+    if (!text)
+        return SEAL_MISSING;
+    if (strlen(text) != SEAL_LEN)
+        return SEAL_INVALID;
+    for (size_t i = 0; keys && i < keys->n; i++) {
+        char expected[SEAL_TEXT_MAX];
+        if (memcmp(text + sizeof PREFIX - 1, keys->keys[i].id, ID_HEX) == 0 &&
+            make_with(&keys->keys[i], subject, expected) && CRYPTO_memcmp(text, expected, SEAL_LEN) == 0)
+            return i == 0 ? SEAL_VALID : SEAL_OLD_KEY;
+    }
+    return SEAL_INVALID;
+}

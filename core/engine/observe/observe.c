@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes objects from watches, lists and answers into facts and compact text.
+#include "core/engine/observe/observe.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/clusters/unknown.h"
+#include "core/engine/history/changes.h"
+#include "core/engine/history/story.h"
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/limits/limit.h"
+#include "core/engine/limits/orphans.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/observe/distrust.h"
+#include "core/engine/observe/observe_parts.h"
+#include "core/engine/observe/rewound.h"
+#include "core/engine/pause/pause.h"
+#include "core/engine/pending/pending_mirror.h"
+#include "core/engine/placement/completions.h"
+#include "core/engine/placement/placement_rules.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/news.h"
+#include "core/engine/report/waiting.h"
+#include "core/engine/request/call.h"
+#include "core/engine/status/final_status.h"
+#include "core/engine/status/retry.h"
+#include "core/engine/status/rival.h"
+#include "core/json/pointer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object) {
+    if (!doc->text.own)
+        return false;
+    bool known = true;
+    int order = object_version_compare(object_version(object->value), doc_version(&engine->store, doc), &known);
+    return known && (order < 0 || (order == 0 && (!stub || object->too_large || object->reduced)));
+}
+
+static void set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
+    struct stats_kind *kind = &engine->stats.kinds[entry->kind];
+    if (had)
+        kind->phases[entry->phase]--;
+    if (has)
+        kind->phases[phase]++;
+    entry->phase = phase;
+}
+
+static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    struct adapter_call call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    wharf_phase phase;
+    wharf_result result = adapter_phase(&call, object, &phase);
+    if (result != WHARF_OK) {
+        engine->stats.kinds[entry->kind].adapter_errors++;
+        phase = (wharf_phase){.phase = WHARF_ACTIVE};
+    }
+    bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
+    if (finished && !entry->facts.finished) {
+        // Retention starts when it finished, by a remote clock: at the latest now.
+        int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
+        if (age_ns < 0)
+            age_ns = 0;
+        entry->facts.retain_until_ns = clock_after(engine->now.mono_ns - age_ns, engine->retention_ns);
+    }
+    bool was_finished = entry->facts.finished;
+    entry->facts.finished = finished;
+    if (finished)
+        final_status_drop(entry);
+    if (!finished)
+        entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
+    if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
+        story_finished(engine, entry, &phase);
+        if (had) {
+            completions_finished(engine, entry);
+            news_finished(engine, entry);
+        }
+    }
+    set_phase(engine, entry, had, (uint8_t)phase.phase, true);
+    adapter_call_end(&call);
+}
+
+static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    text_copy(entry->uid, sizeof entry->uid, object_uid(object));
+    if (entry->generation != object_generation(object))
+        entry->kueue = KUEUE_UNKNOWN;
+    entry->generation = object_generation(object);
+    entry->facts.being_deleted = object_is_being_deleted(object);
+    bool resumed = entry->facts.suspended;
+    entry->facts.suspended = phase_suspend_asked(&kind->abi, object);
+    if (resumed && !entry->facts.suspended)
+        pending_resumed(engine, entry);
+    entry->choosy = object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
+    entry->names_queue = object_label(object, KUEUE_QUEUE_NAME);
+    uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);
+    if (cluster == 0 || attempt == 0)
+        cluster = attempt = 0;
+    observe_check_annotations(engine, entry, object, cluster, attempt);
+    if (entry->facts.misplaced) {
+        cluster = entry->facts.cluster;
+        attempt = entry->facts.attempt;
+    }
+    entry->facts.record_unsure = false;
+    bool was_unknown = had && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
+    if (was_unknown)
+        observe_keep_unknown(engine, entry, cluster, attempt);
+    entry->facts.cluster = cluster;
+    entry->facts.attempt = attempt;
+    if (attempt > 0 || entry->facts.suspended || entry->facts.being_deleted)
+        entry->ready_ns = attempt == 1 ? entry->ready_ns : 0; // counted once its mirror is created
+    else if (entry->ready_ns == 0)
+        entry->ready_ns = engine->received_ns;
+    read_phase(engine, entry, object, had);
+    observe_read_unknown(engine, entry, object, was_unknown);
+    bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
+    cluster_count_active(engine, entry, counts ? cluster : 0);
+    uint64_t hash = mirror_carry_hash(object, false);
+    if (hash != entry->carry_hash) {
+        entry->carry_hash = hash;
+        if (entry->refusals > 0)
+            entry->facts.not_before_ns = 0; // the changed workload may be accepted
+        for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+            m->facts.update_due = true;
+            m->carry = CARRY_UNKNOWN;
+            m->noop_patch_hash = 0;
+            m->dropping_reported = false;
+            m->facts.update_at_ns = 0;
+        }
+    }
+    entry->facts.status_due = true;
+    retry_read(engine, entry, object, had);
+}
+
+// The workload is gone or no longer delegated.
+static void forget_workload(struct engine *engine, struct entry *entry) {
+    if (!entry->facts.exists)
+        return;
+    entry_set_object(&engine->store, entry, NULL);
+    cluster_count_active(engine, entry, 0);
+    unknown_count(engine, entry, NULL);
+    set_phase(engine, entry, true, 0, false);
+    entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
+    retry_free(entry);
+    entry->facts.drained_attempt = entry->facts.given_up = 0;
+    entry->facts.earlier_until_ns = 0;
+    entry->facts.too_large = entry->stub = entry->facts.record_unsure = false;
+    entry->conflict_hash = 0;
+    entry->unsure = false;
+    entry->carry_hash = 0;
+    entry->last_note = 0;
+    entry->budget = (struct status_budget){0};
+    entry->ready_ns = 0;
+    entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
+    rival_forget(engine, entry);
+    entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
+    entry->uid[0] = '\0';
+    entry->kueue = KUEUE_UNKNOWN;
+    entry->facts.misplaced = entry->unsealed_reported = entry->labelled = false;
+    entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = entry->accepted_attempt = 0;
+    entry->kueue_asked = 0;
+    kueue_ticket_drop(&entry->ticket);
+    entry->facts.queued = entry->facts.barred = false;
+    entry->retry_due_ns = entry->retried_ns = 0;
+    changes_forget(engine, entry);
+    waiting_end(engine, entry);
+    final_status_drop(entry);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        m->facts.of_workload = false;
+    queue_entry(engine, entry);
+}
+
+void observe_set_of_workload(const struct entry *entry, struct mirror *m) {
+    m->facts.of_workload = entry->facts.exists && strcmp(m->workload_uid, entry->uid) == 0;
+    m->was_of_workload |= m->facts.of_workload;
+    m->facts.unsure |= m->facts.of_workload && m->facts.name_only;
+}
+
+void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
+    bool had = entry->facts.exists;
+    if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
+        if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
+            orphans_seen_deleted(engine, entry, entry->uid);
+        forget_workload(engine, entry);
+        had = false;
+    }
+    if (had && observe_is_stale(engine, &entry->doc, entry->stub, object)) {
+        distrust_listed(engine, entry, object);
+        object_free(object);
+        return;
+    }
+    entry->listed_older = false;
+    if (entry->uncompared) // whatever it lacks now, somebody else may have changed it since
+        entry->noop_patch_hash = 0;
+    bool restored = strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
+    bool had_finished = had && entry->facts.finished && (restored || entry->facts.ended);
+    struct shared_text text = {0};
+    if (had_finished)
+        text = entry_take_text(&engine->store, entry);
+    entry->facts.too_large = entry->stub = object->too_large;
+    entry_set_object(&engine->store, entry, object);
+    read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
+    if (!had && entry->facts.attempt > 1) // by an earlier process, nobody knows where
+        entry->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
+    rewound_finished(engine, entry, &text, restored);
+    rival_observed(engine, entry, had && !restored);
+    for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
+        observe_set_of_workload(entry, m);
+    queue_entry(engine, entry);
+}
+
+// Rule 1: objects that are not delegated to this host are not kept.
+static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
+    const struct kind *k = engine->kinds[kind];
+    rival_seen(engine, object->value);
+    const char *space = object_namespace(object->value), *name = object_name(object->value);
+    const char *manager = json_string(pointer_find(object->value, k->abi.managed_by));
+    bool ours = manager && strcmp(manager, k->managed_by) == 0 && strlen(object_uid(object->value)) < STORE_UID_MAX;
+    struct entry *entry = store_get(&engine->store, kind, space, name);
+    if (ours && !entry && limit_refuses(engine, kind, object->value)) {
+        object_free(object);
+        return;
+    }
+    if (ours && !entry)
+        entry = store_make(&engine->store, kind, space, name);
+    if (!ours)
+        limit_forget(engine, object_uid(object->value));
+    if (ours && entry) {
+        entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
+        pause_owned(engine, kind);
+        observe_workload(engine, entry, object);
+        return;
+    }
+    if (entry && entry->facts.exists && strcmp(entry->uid, object_uid(object->value)) == 0)
+        pause_disowned(engine, entry, manager);
+    if (entry)
+        forget_workload(engine, entry);
+    object_free(object);
+}
+
+void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    if (cluster == ENGINE_MANAGEMENT)
+        seen_workload(engine, kind, object);
+    else
+        observe_seen_mirror(engine, cluster, kind, object);
+}
+
+// A deletion event carries the last state: the mirror may have finished since it was last seen.
+static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
+    if (entry->facts.finished || m->facts.finished ||
+        observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
+        !final_status_reached(engine, entry, (*object)->value, NULL))
+        return;
+    m->stub = (*object)->too_large;
+    free(m->reduced);
+    m->reduced = TAKE((*object)->reduced);
+    mirror_set_object(&engine->store, entry, m, *object);
+    *object = NULL;
+    m->facts.finished = true;
+}
+
+void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    const struct json *value = object->value;
+    struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
+    if (cluster == ENGINE_MANAGEMENT)
+        limit_forget(engine, object_uid(value));
+    if (entry && cluster == ENGINE_MANAGEMENT) {
+        orphans_seen_deleted(engine, entry, object_uid(value));
+        if (strcmp(entry->uid, object_uid(value)) == 0)
+            forget_workload(engine, entry);
+    } else if (entry) {
+        struct mirror *m = entry_mirror(entry, cluster);
+        bool known = m && strcmp(m->uid, object_uid(value)) == 0;
+        if (known && m->facts.present) {
+            bool certain = object_is_being_deleted(value);
+            take_last_state(engine, entry, m, &object);
+            observe_mirror_gone(engine, entry, m, certain);
+        } else if (known)
+            m->outdated = m->facts.busy;
+        else if (m && m->facts.unsure) { // may have been the unsure object
+            m->facts.not_before_ns = 0;
+            queue_entry(engine, entry);
+        }
+    }
+    object_free(object);
+}
+
+void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
+    uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        if (cluster == ENGINE_MANAGEMENT && e->epoch != epoch)
+            forget_workload(engine, e);
+        struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
+        if (m && m->facts.present && m->epoch != epoch)
+            observe_mirror_gone(engine, e, m, false);
+        queue_entry(engine, e);
+    }
+}

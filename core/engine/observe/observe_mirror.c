@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects seen in workers.
+#include "core/engine/observe/observe_parts.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/fence/fence.h"
+#include "core/engine/history/story.h"
+#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/limits/orphans.h"
+#include "core/engine/mirror/finalizer.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/mirror/unresumed.h"
+#include "core/engine/pause/pause.h"
+#include "core/engine/pending/pending_mirror.h"
+#include "core/engine/placement/completions.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/report.h"
+#include "core/engine/status/final_status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNSEALED_REPORTED 8 // per cluster, before the log line is throttled
+
+// The marks of one object do not change. Those of one that is not proven to be a mirror may have been wrong before.
+static bool has_kept_marks(const struct mirror *m, const struct json *object) {
+    return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
+}
+
+// Rule 3: which objects may be changed or deleted.
+enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
+                                 const struct json *object) {
+    const struct kind *k = engine->kinds[kind];
+    const char *uid = object_uid(object);
+    bool known = m && *m->uid && strcmp(m->uid, uid) == 0;
+    enum ownership otherwise = known ? OWNERSHIP_UID : OWNERSHIP_NONE;
+    if (strlen(uid) >= STORE_UID_MAX || !mirror_is_ours(k, engine->origin, object))
+        return otherwise;
+    if (known && m->facts.present && m->facts.proven && !has_kept_marks(m, object))
+        return OWNERSHIP_UID;
+    if (!seal_keys_any(engine->seals))
+        return OWNERSHIP_MARKS;
+    switch (mirror_seal(k, engine->seals, engine->names[cluster], object)) {
+    case SEAL_VALID:
+    case SEAL_OLD_KEY:
+        return OWNERSHIP_SEAL;
+    case SEAL_MISSING: // may have been created without a key
+        if (!known && engine->now.mono_ns < engine->adopt_until_ns && !cluster_watch(engine, cluster, kind)->listed)
+            return OWNERSHIP_MARKS;
+        return otherwise;
+    default:
+        return otherwise;
+    }
+}
+
+static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
+                        enum ownership ownership, bool same) {
+    // Proof is of an object with its marks: one that was gone may come back, from a copy of etcd, with others.
+    bool kept = same && (ownership == OWNERSHIP_UID || has_kept_marks(m, object));
+    m->facts.being_deleted = object_is_being_deleted(object);
+    m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
+    text_copy(m->uid, sizeof m->uid, object_uid(object));
+    if (ownership != OWNERSHIP_UID) {
+        text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
+        m->facts.attempt = mirror_attempt(object);
+    } else { // its marks were changed and will be restored
+        if (!same)
+            text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
+        m->facts.update_due = true;
+    }
+    m->unmarked = ownership == OWNERSHIP_UID;
+    m->facts.proven = (kept && m->facts.proven) || ownership == OWNERSHIP_SEAL;
+    observe_set_of_workload(entry, m);
+    // One that was known to be gone, or not to have been created, may come back with a copy of etcd.
+    if (m->facts.of_workload && m->facts.attempt == entry->facts.attempt && m->facts.cluster == entry->facts.cluster)
+        entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
+    uint64_t hash = mirror_carry_hash(object, true);
+    // A change that had to wait until the suspended mirror stopped may be possible now.
+    if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
+        m->carry_hash = hash;
+        m->facts.update_due = true;
+        m->carry = CARRY_UNKNOWN;
+    }
+    story_read_mirror(m, object);
+    m->facts.finalizer = finalizer_is_on(object);
+    fence_read_mirror(engine, m, object);
+    unresumed_read(engine, entry, m, object);
+    m->had_status = m->had_status || json_first(json_get(object, "status"));
+    wharf_phase phase;
+    bool has_status = json_first(json_get(object, "status"));
+    m->facts.finished = has_status && final_status_reached(engine, entry, object, &phase);
+    pending_observe(engine, entry, m, has_status ? &phase : NULL, same);
+    if (m->has_run && !m->facts.finished)
+        completions_started(engine, entry, m->facts.cluster);
+    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
+        final_status_drop(entry);
+    m->facts.unsure = m->facts.may_exist = false;
+    if (!m->facts.marks_stripped) {
+        m->facts.excluded_until_ns = 0;
+        m->refusals = 0;
+    }
+    m->seen_ns = engine->received_ns;
+    entry->facts.status_due = true;
+    if (entry->denied_status_hash && entry->denials.at_ns < entry->facts.not_before_ns)
+        entry->facts.not_before_ns = entry->denials.at_ns; // its status may differ
+}
+
+// `known`: the status before was reduced, too.
+static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
+    if (m->reduced && !known && m->facts.of_workload)
+        report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
+                     "not all of its status in cluster %s is copied: %s", engine->names[m->facts.cluster], m->reduced);
+}
+
+void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
+                    enum ownership ownership) {
+    bool had = m->facts.present, same = strcmp(m->uid, object_uid(object->value)) == 0;
+    if (had && same && observe_is_stale(engine, &m->doc, m->stub || m->reduced, object)) {
+        object_free(object);
+        return;
+    }
+    if (!had)
+        engine->stats.clusters[m->facts.cluster].mirrors++;
+    if (m->uncompared) // whatever it lacks now, somebody else may have changed it since
+        m->noop_patch_hash = 0;
+    if (!same) {
+        m->carry = CARRY_UNKNOWN;
+        m->patched_source = 0;
+        m->facts.marks_stripped = false;
+        m->noop_patch_hash = 0;
+        m->suspension_reported = false;
+        rejections_end(&m->refused);
+        m->facts.update_at_ns = 0;
+        kueue_ticket_drop(&m->ticket);
+        m->facts.queued = false;
+        free(m->record);
+        m->record = NULL;
+        m->had_status = m->was_of_workload = false;
+        m->created_ns = m->started_ns = 0;
+    }
+    if (had && !same)
+        m->outdated = m->facts.busy;
+    m->facts.too_large = m->stub = object->too_large;
+    m->facts.name_only = false;
+    AUTO_TEXT before = TAKE(m->reduced);
+    m->reduced = TAKE(object->reduced);
+    mirror_set_object(&engine->store, entry, m, object);
+    read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ownership, same);
+    report_reduced(engine, entry, m, before && same);
+    queue_entry(engine, entry);
+}
+
+static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
+    if (!m->facts.present)
+        return;
+    kueue_ticket_drop(&m->ticket);
+    m->facts.queued = false;
+    if (wanted && m->facts.finished)
+        final_status_keep(engine, entry, m);
+    else
+        mirror_set_object(&engine->store, entry, m, NULL);
+    m->facts.finished = false;
+    engine->stats.clusters[m->facts.cluster].mirrors--;
+    engine->stats.clusters[m->facts.cluster].unproven -= m->unproven_reported;
+    m->unproven_reported = false;
+}
+
+void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
+    bool wanted = entry->facts.exists && !entry->facts.being_deleted && !entry->facts.finished &&
+                  m->facts.of_workload && m->facts.attempt == entry->facts.attempt &&
+                  m->facts.cluster == entry->facts.cluster;
+    bool was_being_deleted = m->facts.being_deleted;
+    drop_mirror_doc(engine, entry, m, wanted);
+    m->facts.being_deleted = m->facts.update_due = false;
+    m->outdated = m->facts.busy; // the answer in flight may be older
+    m->facts.unsure = wanted && !certain && !was_being_deleted;
+    if (wanted && !m->facts.unsure)
+        entry->facts.gone_attempt = entry->facts.attempt;
+    entry->facts.status_due = true;
+    m->failures = 0;
+    queue_entry(engine, entry);
+}
+
+// The key may be newer than the mirror.
+static const char *advice_of(const struct json *object) {
+    return object_annotation(object, MARK_SEAL)
+               ? "no valid seal: it is not changed; delete it there if it is forged"
+               : "no seal: if this host created it before there was a key, start once with seal.adoptUnsealed: true; "
+                 "delete it there if it is forged";
+}
+
+// It has the host's marks but no valid seal.
+static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
+                            const struct json *object) {
+    struct unsealed_log *log = &engine->unsealed[cluster];
+    engine->stats.clusters[cluster].unsealed++;
+    if (entry && entry->facts.exists && !entry->unsealed_reported &&
+        text_equal(object_label(object, MARK_UID), entry->uid)) {
+        entry->unsealed_reported = true;
+        report_event(engine, entry, true, "NameConflict", "Observe",
+                     "cluster %s has a foreign object of this name with the marks of its mirror and %s",
+                     engine->names[cluster], advice_of(object));
+    }
+    if (engine->now.mono_ns < log->next_ns)
+        return;
+    log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, UNSEALED_REPORTED);
+    report_log(engine, LOG_WARN, cluster, kind, "%s/%s (uid %s) has the marks of a mirror and %s",
+               object_namespace(object), object_name(object), object_uid(object), advice_of(object));
+}
+
+void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    const struct json *value = object->value;
+    const char *space = object_namespace(value), *name = object_name(value);
+    struct entry *entry = store_get(&engine->store, kind, space, name);
+    struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
+    enum ownership ownership = observe_ownership(engine, cluster, kind, m, value);
+    bool name_only = false, unknown = ownership != OWNERSHIP_NONE && (!entry || !entry->facts.exists);
+    if (unknown && !m && !pause_has_room(engine, cluster, kind)) {
+        object_free(object);
+        return;
+    }
+    if (unknown && !finalizer_is_on(value)) // its finalizers have to be known
+        object = orphans_by_name(engine, cluster, kind, object, &name_only);
+    value = object->value;
+    space = object_namespace(value);
+    name = object_name(value);
+    if (ownership != OWNERSHIP_NONE && !entry)
+        entry = store_make(&engine->store, kind, space, name);
+    if (ownership != OWNERSHIP_NONE && !m && entry)
+        m = entry_make_mirror(entry, cluster);
+    if (ownership != OWNERSHIP_NONE && m) {
+        // Watches and lists only: an answer may be newer than the current list.
+        m->epoch = cluster_watch(engine, cluster, kind)->epoch;
+        observe_mirror(engine, entry, m, object, ownership);
+        m->facts.name_only = name_only;
+        if (name_only) // the whole is newer than its name
+            memcpy(m->doc.version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
+        return;
+    }
+    if (ownership == OWNERSHIP_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))
+        report_unsealed(engine, cluster, kind, entry, value);
+    if (m && m->facts.present)
+        observe_mirror_gone(engine, entry, m, false);
+    object_free(object);
+}

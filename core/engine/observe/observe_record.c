@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The annotations that record where a workload is placed.
+#include "core/engine/observe/observe_parts.h"
+
+#include "core/engine/clusters/unknown.h"
+#include "core/engine/facts.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/report/report.h"
+#include "core/engine/shard/shard.h"
+
+#define RESTORES_FREE 3 // of the annotations, before it is throttled
+
+uint32_t observe_annotated_cluster(const struct engine *engine, const struct json *object) {
+    const char *name = object_annotation(object, MARK_CLUSTER);
+    if (!name)
+        return 0;
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (text_equal(engine->names[c], name))
+            return (uint32_t)c;
+    return DECIDE_UNKNOWN_CLUSTER;
+}
+
+// An annotation's value, shortened for a message.
+static void written(const struct json *object, const char *key, char out[64]) {
+    const char *text = object_annotation(object, key);
+    text_copy(out, 64, text ? text : "nothing");
+}
+
+static bool is_over(const struct entry *entry, const struct mirror *placed) {
+    return entry->facts.finished && !decide_is_disputed(&entry->facts, placed ? &placed->facts : NULL);
+}
+
+// The label says what the annotation says, for selectors. It is restored with the same patch and the same delays; where
+// that does not last, not at all. Workloads that were placed before there was the label have none.
+static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                        bool was) {
+    const char *label = object_label(object, MARK_CLUSTER);
+    const struct mirror *m = facts_placed_mirror(entry);
+    if (!m || !m->facts.proven || cluster != entry->facts.cluster || is_over(entry, m))
+        return;
+    const char *name = engine->names[m->facts.cluster];
+    bool right = text_equal(label, name);
+    bool restored = !right && (label || entry->labelled);
+    entry->labelled |= right;
+    if (!restored || (!was && throttle_is_hot(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE)))
+        return;
+    entry->facts.misplaced = true;
+    if (was)
+        return;
+    char shown[64];
+    text_copy(shown, sizeof shown, label ? label : "nothing");
+    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    report_event(engine, entry, true, "LabelRestored", "Place",
+                 "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
+                 shown, name);
+}
+
+void observe_check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                               uint32_t attempt) {
+    bool was = entry->facts.misplaced;
+    entry->facts.misplaced = false;
+    if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves it, or did
+        return;
+    const struct mirror *m = facts_placed_mirror(entry);
+    if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
+        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || is_over(entry, m)) {
+        check_label(engine, entry, object, cluster, was);
+        return;
+    }
+    if (!m || !m->facts.proven)
+        return;
+    entry->facts.misplaced = true;
+    if (was)
+        return;
+    char name[64], number[64];
+    written(object, MARK_CLUSTER, name);
+    written(object, MARK_ATTEMPT, number);
+    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    report_event(engine, entry, true, "AnnotationsRestored", "Place",
+                 MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
+                              " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
+                 name, number, engine->names[m->facts.cluster], m->facts.attempt);
+}
+
+void observe_read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    const char *name = entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
+    if (name && !was_unknown)
+        unknown_begin(engine, entry);
+    unknown_count(engine, entry, name);
+}
+
+void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
+    struct workload_facts *w = &entry->facts;
+    bool requested = attempt && cluster == entry->requested_cluster && attempt == entry->requested_attempt;
+    bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
+        return;
+    w->earlier_until_ns = clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->lost_timeout_ns));
+}

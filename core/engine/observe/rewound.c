@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 9. A cluster's resourceVersions went backwards: it was restored from a backup, or wiped. Its known state is
+// compared with the list that follows; until that is complete nothing is done.
+#include "core/engine/observe/rewound.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/clusters/identity.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/observe/distrust.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/command.h"
+#include "core/engine/status/final_status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Its annotation says what was carried to it.
+static void distrust_mirror(struct mirror *m) {
+    distrust_doc(&m->doc);
+    free(m->record);
+    m->record = NULL;
+    m->record_unsure = m->suspension_reported = false;
+    rejections_end(&m->refused);
+    m->noop_patch_hash = 0;
+    m->carry = CARRY_UNKNOWN;
+    m->facts.update_due = true;
+}
+
+void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if (watch->state == REFLECTOR_CONNECTED && watch->listed)
+        watch->lost_since_ns = engine->now.mono_ns;
+    watch->listed = false;
+    watch->rewinds++;
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
+        if (m)
+            distrust_mirror(m);
+        else if (cluster == ENGINE_MANAGEMENT)
+            distrust_workload(e);
+    }
+    if (cluster == ENGINE_MANAGEMENT)
+        cluster_suspect_deletions(engine, kind, true);
+    identity_forget(engine, cluster);
+    cluster_changed(engine, cluster);
+}
+
+void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response) {
+    if (pending->rewinds == cluster_watch(engine, pending->cluster, pending->entry->kind)->rewinds)
+        return;
+    object_free(response->object);
+    response->object = NULL;
+    if (response->reason == REASON_OK || response->reason == REASON_NOT_FOUND)
+        response->reason = REASON_UNKNOWN_OUTCOME;
+}
+
+void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
+    if (!text->own || entry->facts.finished) {
+        shared_text_clear(text);
+        return;
+    }
+    final_status_drop(entry);
+    entry->final_status = *text;
+    entry->facts.final_attempt = entry->facts.attempt;
+    entry->facts.has_final_status = true;
+    report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
+                 restored
+                     ? "it had finished before the management cluster was restored from a backup and is not run again"
+                     : "it had finished, and another writer took back its final status, which is written again; "
+                       "it is not run again");
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and a metric: in the management cluster,
+// because its objects are suddenly no longer delegated or their status cannot be written; in a worker, because it has
+// more orphans than are kept.
+#include "core/engine/pause/pause.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/report/report.h"
+#include "core/engine/store/backoff.h"
+
+#include <inttypes.h>
+
+#define STATUS_FIRST_NS (30 * CLOCK_SECOND)
+#define STATUS_MAX_NS (10 * CLOCK_MINUTE)
+#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // how long the others wait for one trial write
+
+static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause why, bool on) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    watch->paused = (uint8_t)(on ? watch->paused | why : watch->paused & ~(unsigned)why);
+    engine->stats.clusters[cluster].watches[kind].paused = watch->paused != 0;
+}
+
+bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
+    bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
+    size_t max = engine->max_orphans * (listed ? 1 : ENGINE_UNLISTED);
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if (engine->max_orphans == 0 || engine->orphans[cluster].names < max)
+        return true;
+    watch->overflowed = true;
+    if (watch->paused & PAUSE_FULL)
+        return false;
+    mark(engine, cluster, kind, PAUSE_FULL, true);
+    cluster_changed(engine, cluster);
+    report_log(engine, LOG_WARN, cluster, kind,
+               "the kind is paused: there are more than %zu orphans (mirrors without a workload), and the rest is "
+               "ignored. Nothing new is placed there until a list has fewer; delete some",
+               max);
+    return false;
+}
+
+void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
+        mark(engine, cluster, kind, PAUSE_FULL, false);
+        report_log(engine, LOG_INFO, cluster, kind, "the kind is no longer paused");
+    }
+    watch->overflowed = false;
+}
+
+static void list_ignored(struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        if (cluster_watch(engine, cluster, k)->paused & PAUSE_FULL)
+            cluster_relist(engine, cluster, k);
+}
+
+void pause_orphan_gone(struct engine *engine, size_t cluster) {
+    size_t names = engine->orphans[cluster].names;
+    if (names == engine->max_orphans / 2 || names == 0)
+        list_ignored(engine, cluster);
+}
+
+void pause_room_grew(struct engine *engine) {
+    engine->room_grew = false;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        list_ignored(engine, c);
+}
+
+void pause_disowned(struct engine *engine, struct entry *entry, const char *manager) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
+    report_event(engine, entry, true, "NotDelegated", "Leave",
+                 "%s was %s and is %s now: it is no longer handled, and its mirror is an orphan", kind->abi.managed_by,
+                 kind->managed_by, manager ? manager : "unset");
+    watch->disowned++;
+    uint64_t left = 0;
+    for (size_t p = 0; p < STATS_PHASES; p++)
+        left += engine->stats.kinds[entry->kind].phases[p];
+    if (left > 1 || (manager && watch->disowned == 1) || (watch->paused & PAUSE_DISOWNED))
+        return;
+    mark(engine, ENGINE_MANAGEMENT, entry->kind, PAUSE_DISOWNED, true);
+    cluster_suspect_deletions(engine, entry->kind, false);
+    report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind,
+               "the kind is paused: no object is delegated to this host any longer, %" PRIu32
+               " were; their mirrors are held. If the CRD has lost %s, restore it",
+               watch->disowned, kind->abi.managed_by);
+}
+
+void pause_owned(struct engine *engine, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (watch->disowned == 0 && !(watch->paused & PAUSE_DISOWNED))
+        return;
+    watch->disowned = 0;
+    if (watch->paused & PAUSE_DISOWNED)
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "objects of the kind are delegated again");
+    mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_DISOWNED, false);
+}
+
+// Nothing of the kind can be delegated: objects are stored without the field, and those that had it have lost it.
+void pause_field(struct engine *engine, size_t kind, bool lacks) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    bool known = watch->paused & PAUSE_FIELD;
+    if (lacks)
+        cluster_suspect_deletions(engine, kind, false);
+    if (lacks == known)
+        return;
+    mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_FIELD, lacks);
+    engine->stats.clusters[ENGINE_MANAGEMENT].watches[kind].no_field = lacks;
+    if (lacks)
+        report_log(
+            engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
+            "the kind is not handled: the API of the management cluster does not have its field %s and drops it, "
+            "so nothing can be delegated, and what is created with it runs in the management cluster; upgrade "
+            "the kind's CRD, or Kubernetes (docs/kinds.md has the least versions)",
+            engine->kinds[kind]->abi.managed_by);
+    else
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind is handled: its API has the field %s now",
+                   engine->kinds[kind]->abi.managed_by);
+}
+
+void pause_status_sent(struct engine *engine, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (watch->paused & PAUSE_STATUS)
+        watch->status_at_ns = engine->now.mono_ns + STATUS_TRIAL_NS;
+}
+
+void pause_status_answered(struct engine *engine, size_t kind, enum reason reason) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (reason == REASON_KIND_NOT_FOUND) {
+        watch->status_failures++;
+        watch->status_at_ns =
+            engine->now.mono_ns + backoff_ns(engine, watch->status_failures, STATUS_FIRST_NS, STATUS_MAX_NS);
+        if (!(watch->paused & PAUSE_STATUS))
+            report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
+                       "the kind is paused: it has no status subresource (404), so no status is written; this is "
+                       "retried with a backoff; check its CRD");
+        mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, true);
+    } else if (reason == REASON_OK && (watch->paused & PAUSE_STATUS)) {
+        watch->status_failures = 0;
+        watch->status_at_ns = 0;
+        mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, false);
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "status is written again");
+        cluster_changed(engine, ENGINE_MANAGEMENT);
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/pending/pending_mirror.h"
+
+#include "core/adapter/phase.h"
+#include "core/engine/facts.h"
+#include "core/engine/history/story.h"
+#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/space_retry.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/call.h"
+#include "core/engine/store/backoff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// One that an earlier process created has waited since then, by a remote clock; the time that it has waited after it
+// was suspended there is not known.
+static int64_t waits_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                              const wharf_phase *phase) {
+    int64_t age_ns = engine->now.wall_ns - mirror->created_ns;
+    bool earlier = entry->facts.exists && entry->placed_attempt != mirror->facts.attempt && mirror->created_ns;
+    bool never = (!phase || phase->phase == WHARF_PENDING) && !mirror->started_ns;
+    if (!earlier || !never || age_ns <= 0 || age_ns >= engine->now.mono_ns)
+        return engine->now.mono_ns;
+    return engine->now.mono_ns - age_ns;
+}
+
+// It has run for long enough to forget what failed before.
+static bool has_run_long(const struct engine *engine, const struct pending_facts *facts) {
+    return facts->runs_since_ns && engine->now.mono_ns >= clock_after(facts->runs_since_ns, facts->timeout_ns);
+}
+
+// It runs no longer.
+static void stopped(const struct engine *engine, struct entry *entry) {
+    if (!entry->pending)
+        return;
+    if (has_run_long(engine, entry->pending))
+        pending_drop(entry);
+    else
+        entry->pending->runs_since_ns = 0;
+}
+
+void pending_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror, const wharf_phase *phase,
+                     bool same) {
+    wharf_phase_kind kind = phase ? phase->phase : WHARF_PENDING;
+    if (!same) {
+        mirror->has_run = false;
+        mirror->facts.pending_since_ns = 0;
+    }
+    if (kind == WHARF_SUSPENDED) // whatever ran there does not any longer
+        mirror->has_run = false;
+    else if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
+        mirror->has_run = true;
+    if (!mirror->has_run && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
+        stopped(engine, entry);
+    if (mirror->has_run || mirror->stub)
+        mirror->facts.pending_since_ns = 0;
+    else if (mirror->facts.pending_since_ns == 0)
+        mirror->facts.pending_since_ns = waits_since_ns(engine, entry, mirror, phase);
+}
+
+void pending_resumed(const struct engine *engine, struct entry *entry) {
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.pending_since_ns)
+            m->facts.pending_since_ns = engine->now.mono_ns;
+}
+
+void pending_remark(struct entry *entry, const char *text) {
+    if (!entry->pending)
+        return;
+    char *copy = strndup(text, STORY_MESSAGE);
+    if (!copy)
+        return;
+    free(entry->pending->remark);
+    entry->pending->remark = copy;
+}
+
+void pending_drop(struct entry *entry) {
+    if (!entry->pending)
+        return;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        m->facts.tried = false;
+    free(entry->pending->remark);
+    free(entry->pending);
+    entry->pending = NULL;
+}
+
+// A worker rejected it, or did not start it.
+static bool has_failed(const struct entry *entry) {
+    if (entry->pending && entry->pending->noted_attempt)
+        return true;
+    for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.excluded_until_ns)
+            return true;
+    return false;
+}
+
+// Whether there is something to count for: its mirror has not started, or a worker rejected it. What was counted
+// remains while a mirror has only just started.
+static bool is_concerned(struct engine *engine, struct entry *entry) {
+    const struct workload_facts *w = &entry->facts;
+    if (!w->exists || w->finished || w->being_deleted || w->suspended || decide_has_final_status(w))
+        return false;
+    const struct mirror *placed = facts_placed_mirror(entry);
+    if (!placed || placed->facts.being_deleted) {
+        stopped(engine, entry);
+        return entry->pending || has_failed(entry);
+    }
+    if (placed->facts.finished)
+        return false;
+    if (placed->facts.pending_since_ns)
+        return true;
+    struct pending_facts *facts = entry->pending;
+    if (!facts || !has_failed(entry) || has_run_long(engine, facts))
+        return false;
+    if (facts->runs_since_ns == 0)
+        facts->runs_since_ns = engine->now.mono_ns;
+    queue_wake(engine, entry, clock_after(facts->runs_since_ns, facts->timeout_ns));
+    return true;
+}
+
+static struct pending_facts *make(struct engine *engine, struct entry *entry) {
+    struct pending_facts *facts = calloc(1, sizeof *facts);
+    const struct mirror *placed = facts_placed_mirror(entry);
+    if (!facts)
+        return NULL;
+    facts->since_ns = placed && placed->facts.pending_since_ns ? placed->facts.pending_since_ns : engine->now.mono_ns;
+    entry->pending = facts;
+    return facts;
+}
+
+// Its mirror is known to be gone: the worker is tried.
+static void note_tried(struct engine *engine, struct entry *entry) {
+    struct pending_facts *facts = entry->pending;
+    uint32_t attempt = entry->facts.attempt, cluster = entry->facts.cluster;
+    if (attempt == 0 || facts->withdrawn_attempt != attempt || entry->facts.gone_attempt != attempt ||
+        cluster == DECIDE_UNKNOWN_CLUSTER || facts->noted_attempt == attempt)
+        return;
+    struct mirror *mirror = entry_make_mirror(entry, cluster);
+    if (!mirror)
+        return;
+    story_follow(engine, entry);
+    facts->noted_attempt = attempt;
+    mirror->facts.tried = true;
+    space_retry_wait(engine, entry, cluster, NULL);
+    facts->round_at_ns =
+        engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, PENDING_ROUND_NS, PENDING_ROUND_MAX_NS);
+}
+
+void pending_check(struct engine *engine, struct entry *entry) {
+    if (!is_concerned(engine, entry)) {
+        pending_drop(entry);
+        return;
+    }
+    const struct placement_rule *rule = placement_rule_of(engine, entry, NULL, NULL);
+    int64_t give_up_ns = rule->give_up_after_ns;
+    if (rule->pending_timeout_ns <= 0 && give_up_ns <= 0) {
+        pending_drop(entry);
+        return;
+    }
+    struct pending_facts *facts = entry->pending ? entry->pending : make(engine, entry);
+    if (!facts)
+        return;
+    facts->timeout_ns = rule->pending_timeout_ns;
+    facts->give_up_at_ns =
+        give_up_ns > 0 && give_up_ns < CLOCK_NEVER - facts->since_ns ? facts->since_ns + give_up_ns : CLOCK_NEVER;
+    note_tried(engine, entry);
+}
+
+// "did not start within 5m: 0/4 nodes are available", as far as the worker said why.
+static char *why_not(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    struct adapter_call call;
+    char timeout[CLOCK_RFC3339_MAX];
+    wharf_phase phase = {.size = sizeof phase};
+    const struct json *object = doc_tree(&engine->store, &((struct mirror *)mirror)->doc);
+    call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    if (object)
+        adapter_phase(&call, object, &phase);
+    const char *said = entry->pending->remark ? entry->pending->remark : phase.message ? phase.message : phase.reason;
+    clock_duration_text(entry->pending->timeout_ns, timeout);
+    char *why = text_format("did not start within %s%s%s", timeout, said ? ": " : "", said ? said : "");
+    adapter_call_end(&call);
+    return why;
+}
+
+bool pending_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
+    const char *version = doc_version(&engine->store, &mirror->doc);
+    if (!entry->pending || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
+        mirror->facts.unsure = true; // its state is read first
+        return false;
+    }
+    // Foreground: it is gone once its pods are. What has started meanwhile has another version.
+    return buffer_printf(out,
+                         "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Foreground\","
+                         "\"preconditions\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}",
+                         mirror->uid, version);
+}
+
+void pending_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    AUTO_TEXT why = why_not(engine, entry, mirror);
+    entry->pending->withdrawn_attempt = entry->facts.attempt;
+    story_withdrawn(engine, entry, "DidNotStart", why ? why : "");
+    report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
+                 "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
+                 engine->names[mirror->facts.cluster], why ? why : "did not start in time", entry->facts.attempt);
+}
+
+void pending_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
+    mirror->facts.unsure |= reason == REASON_CONFLICT; // it may have started: its newest state decides
+    if (entry->pending)
+        entry->pending->withdrawn_attempt = 0;
+}
+
+void pending_placed(struct engine *engine, struct entry *entry, size_t cluster) {
+    struct pending_facts *facts = entry->pending;
+    struct mirror *chosen = entry_mirror(entry, cluster);
+    if (!facts)
+        return;
+    if (facts->gave_up) { // a worker that has joined
+        facts->gave_up = false;
+        facts->rounds = 0;
+        facts->since_ns = engine->now.mono_ns;
+    }
+    free(facts->remark);
+    facts->remark = NULL;
+    if (!chosen || !chosen->facts.tried)
+        return;
+    if (facts->rounds < UINT16_MAX)
+        facts->rounds++;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        m->facts.tried = false;
+}

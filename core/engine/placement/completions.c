@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/completions.h"
+
+#include "core/engine/engine_internal.h"
+#include "core/engine/report/report.h"
+
+#include <stdlib.h>
+
+#define POOLS 64             // of a worker: kinds and namespaces, by hash
+#define SAMPLES 8            // of a pool; a pool with fewer says nothing
+#define OTHERS_MAX 64        // workers that one is compared with
+#define FAST_FACTOR 10       // far faster, if the others take
+#define LEAST_MS (10 * 1000) // at least this: noise does not matter then
+#define SUSPECT_OF_16 12     // so many of the last 16 that were compared
+#define CLEARED_OF_16 6
+#define WINDOW_MAX_NS (60 * CLOCK_MINUTE) // of a suspect worker
+
+struct durations {
+    struct pool {
+        uint32_t ms[SAMPLES]; // of the last ones
+        uint8_t count, next;
+    } pools[POOLS];
+};
+
+static size_t pool_of(const struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    return (text_hash(TEXT_HASH, space) ^ entry->kind * UINT64_C(0x9e3779b97f4a7c15)) % POOLS;
+}
+
+static int compare(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The lower one of an even number.
+static uint32_t median(uint32_t *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
+    return values[(count - 1) / 2];
+}
+
+// What such workloads take in the other workers: the median of their medians; 0: not known.
+static uint32_t elsewhere(const struct engine *engine, size_t cluster, size_t pool) {
+    uint32_t medians[OTHERS_MAX];
+    size_t count = 0;
+    for (size_t c = 1; c < engine->n_clusters && count < OTHERS_MAX; c++) {
+        const struct durations *durations = engine->slots[c].durations;
+        if (c == cluster || !durations || durations->pools[pool].count < SAMPLES)
+            continue;
+        struct pool sorted = durations->pools[pool];
+        medians[count++] = median(sorted.ms, SAMPLES);
+    }
+    return count > 0 ? median(medians, count) : 0;
+}
+
+static void add_sample(struct worker_slot *slot, size_t pool, uint32_t ms) {
+    if (!slot->durations)
+        slot->durations = calloc(1, sizeof *slot->durations);
+    if (!slot->durations)
+        return;
+    struct pool *p = &slot->durations->pools[pool];
+    p->ms[p->next] = ms;
+    p->next = (uint8_t)((p->next + 1) % SAMPLES);
+    p->count = p->count < SAMPLES ? (uint8_t)(p->count + 1) : SAMPLES;
+}
+
+static void set_suspect(struct engine *engine, struct entry *entry, size_t cluster, uint32_t ms, uint32_t others_ms) {
+    char own[CLOCK_RFC3339_MAX], others[CLOCK_RFC3339_MAX];
+    clock_duration_text((int64_t)ms * CLOCK_MS, own);
+    clock_duration_text((int64_t)others_ms * CLOCK_MS, others);
+    engine->stats.clusters[cluster].suspect = 1;
+    report_event(engine, entry, true, "WorkerSuspect", "Observe",
+                 "cluster %s finishes workloads of this kind and namespace in %s, other workers take %s: compare their "
+                 "results. Until it takes as long it gets no more of them than the others",
+                 engine->names[cluster], own, others);
+    report_log(engine, LOG_WARN, cluster, entry->kind,
+               "it finishes workloads such as %s in %s, other workers take %s: compare their results", entry->key, own,
+               others);
+}
+
+static void judge(struct engine *engine, struct entry *entry, size_t cluster, uint32_t ms, uint32_t others_ms) {
+    struct worker_slot *slot = &engine->slots[cluster];
+    uint64_t *suspect = &engine->stats.clusters[cluster].suspect;
+    bool fast = others_ms >= LEAST_MS && (uint64_t)ms * FAST_FACTOR < others_ms;
+    slot->fast = (uint16_t)(slot->fast << 1 | fast);
+    unsigned count = 0;
+    for (uint16_t rest = slot->fast; rest; rest &= (uint16_t)(rest - 1))
+        count++;
+    if (!*suspect && count >= SUSPECT_OF_16) {
+        set_suspect(engine, entry, cluster, ms, others_ms);
+    } else if (*suspect && count <= CLEARED_OF_16) {
+        *suspect = 0;
+        slot->finished.window_ns = 0;
+        report_log(engine, LOG_INFO, cluster, entry->kind, "it is no longer far faster than other workers");
+    }
+    if (*suspect && fast)
+        slot->finished.window_ns =
+            clock_later(CLOCK_MINUTE, clock_earlier((int64_t)others_ms * CLOCK_MS, WINDOW_MAX_NS));
+}
+
+void completions_created(const struct engine *engine, struct entry *entry) {
+    entry->runs_in = entry->had_choice ? entry->facts.cluster : 0;
+    entry->runs_since_ns = engine->now.mono_ns;
+    entry->start_seen = false;
+}
+
+void completions_started(const struct engine *engine, struct entry *entry, size_t cluster) {
+    if (entry->runs_in != cluster || entry->start_seen)
+        return;
+    entry->runs_since_ns = engine->now.mono_ns;
+    entry->start_seen = true;
+}
+
+void completions_finished(struct engine *engine, struct entry *entry) {
+    size_t cluster = entry->active_in;
+    if (!cluster || entry->runs_in != cluster)
+        return;
+    struct worker_slot *slot = &engine->slots[cluster];
+    int64_t took_ms = (engine->now.mono_ns - entry->runs_since_ns) / CLOCK_MS;
+    uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
+    size_t pool = pool_of(entry);
+    uint32_t others_ms = elsewhere(engine, cluster, pool);
+    add_sample(slot, pool, ms);
+    if (others_ms)
+        judge(engine, entry, cluster, ms, others_ms);
+    recent_add(&slot->finished, entry->runs_since_ns, engine->now.mono_ns);
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        engine->workers[k][cluster].finished = slot->finished;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/placement.h"
+
+#include "core/base/clock.h"
+#include "core/engine/decide/decide_parts.h"
+#include "core/engine/decide/decide_pending.h"
+#include "core/engine/placement/namespaces.h"
+
+#include <string.h>
+
+static int compare(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+// 0 is after all others.
+static int compare_order(const struct worker_facts *a, const struct worker_facts *b) {
+    return compare(a->order - 1U, b->order - 1U);
+}
+
+// In thousandths of a workload.
+static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
+    return w->active * UINT64_C(1000) + recent_thousandths(&w->finished, now_ns);
+}
+
+// Negative: `a` is to be taken rather than `b`.
+static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b,
+                           int64_t now_ns) {
+    int by = 0;
+    switch (policy) {
+    case PLACEMENT_LEAST_ACTIVE:
+        by = compare(load_of(a, now_ns), load_of(b, now_ns));
+        break;
+    case PLACEMENT_ORDERED:
+        by = compare_order(a, b);
+        break;
+    case PLACEMENT_WEIGHTED: // where its share would be least, with this one
+        by = compare((load_of(a, now_ns) + 1000) * b->weight, (load_of(b, now_ns) + 1000) * a->weight);
+        by = by ? by : compare(b->weight, a->weight);
+        break;
+    case PLACEMENT_BIN_PACK:
+        by = compare(b->active, a->active);
+        by = by ? by : compare_order(a, b);
+        break;
+    }
+    return by ? by : strcmp(a->name, b->name);
+}
+
+static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
+    const struct placement_view *view = f->view;
+    if (view && view->pinned)
+        return view->workers[a].rank < view->workers[b].rank;
+    if (view && view->policy == PLACEMENT_BIN_PACK && view->workers[a].fullness != view->workers[b].fullness)
+        return view->workers[a].fullness > view->workers[b].fullness;
+    return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b], f->now_ns) < 0;
+}
+
+bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns) {
+    const struct worker_facts *w = &f->workers[cluster];
+    const struct placement_option *option = f->view ? &f->view->workers[cluster] : NULL;
+    const struct mirror_facts *m = decide_mirror_in(f, cluster);
+    int64_t until_ns = 0;
+    if (f->asks)
+        *f->asks = true;
+    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->space) != NAMESPACES_PERMITTED)
+        return false;
+    if (option && option->obstacle != OBSTACLE_NONE)
+        until_ns = option->until_ns;
+    else if (m && m->excluded_until_ns > f->now_ns)
+        until_ns = m->excluded_until_ns;
+    if (until_ns)
+        *next_ns = clock_earlier(*next_ns, until_ns);
+    return !until_ns;
+}
+
+// `again`: also where it did not start.
+static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
+    size_t best = DECIDE_UNPLACED;
+    *candidates = 0;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        if (!placement_permits(f, c, next_ns))
+            continue;
+        const struct mirror_facts *m = decide_mirror_in(f, c);
+        // An unwanted mirror there must be gone first.
+        if (m && (m->present || (!again && decide_is_tried(f, m))))
+            continue;
+        ++*candidates;
+        if (best == DECIDE_UNPLACED || is_better(f, c, best))
+            best = c;
+    }
+    return best;
+}
+
+static size_t choose_in_rounds(const struct decide_facts *f, int64_t *next_ns, size_t *candidates) {
+    size_t best = choose(f, false, next_ns, candidates);
+    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose(f, true, next_ns, candidates) : best;
+}
+
+size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
+    size_t candidates = 0;
+    return choose_in_rounds(f, next_ns, &candidates);
+}
+
+bool placement_is_settling(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters && !f->settle_time_is_over; c++)
+        if (!f->workers[c].settled)
+            return true;
+    return false;
+}
+
+int64_t placement_unsettled_until_ns(const struct decide_facts *f) {
+    int64_t until_ns = 0;
+    const struct workload_facts *workload = f->workload;
+    bool any = workload->clean_attempt != workload->attempt || workload->given_up == DECIDE_GIVEN_UP_SEVERAL;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!w->settled && (any || (workload->given_up && w->name_hash == workload->given_up)) &&
+            w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
+            until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
+    }
+    return until_ns;
+}
+
+// No worker can be chosen now, and why.
+static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
+    if (f->view && f->view->lacks_capacity)
+        return action_wait_until(next_ns, WAITING_CAPACITY, 0);
+    if (next_ns != CLOCK_NEVER)
+        return action_wait_until(next_ns, WAITING_REFUSED, 0);
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
+        if (m->present && f->workers[m->cluster].connected)
+            return action_blocked(WAITING_PREDECESSOR, m->cluster);
+    return action_blocked(f->view && f->view->waits_for_room ? WAITING_ROOM : WAITING_NO_WORKER, 0);
+}
+
+struct action placement_move(const struct decide_facts *f, const char *why) {
+    const struct workload_facts *w = f->workload;
+    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->space);
+    if (verdict != NAMESPACES_PERMITTED)
+        return action_blocked(verdict == NAMESPACES_DENIED ? WAITING_NAMESPACE : WAITING_SETTLING, 0);
+    if (!f->placing)
+        return action_blocked(WAITING_STOPPING, 0);
+    if (placement_is_settling(f))
+        return action_blocked(WAITING_SETTLING, 0);
+    if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
+        return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
+    int64_t next_ns = CLOCK_NEVER;
+    size_t candidates = 0, best = choose_in_rounds(f, &next_ns, &candidates);
+    if (best == DECIDE_UNPLACED || decide_time_is_up(f))
+        return decide_gives_up(f, nowhere(f, next_ns));
+    struct action place = decide_place(f, best, w->attempt + 1, why);
+    place.had_choice = candidates > 1;
+    return place;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/placement_queue.h"
+
+#define MISSES_MAX 64                // tried in vain, after which the next round waits
+#define ROUND_NS (100 * CLOCK_MS)    // between such rounds
+#define ROOM_UNBOUNDED ((size_t)256) // tried at most for a worker without maxActive
+
+static void add(struct engine *engine, struct entry *entry) {
+    struct placement_queue *queue = &engine->room;
+    // Without memory for that it is tried again when a worker changes.
+    (void)fair_queue_put(&queue->waiting, &entry->room, entry, WORK_CREATE, entry->kind, entry->key,
+                         entry->name_at - 1U);
+}
+
+bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster) {
+    struct placement_queue *queue = &engine->room;
+    bool limited = engine->slots[cluster].max_active > 0 || engine->slots[cluster].max_kinds;
+    if (!limited || entry->room.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
+        return false;
+    add(engine, entry);
+    queue->freed = true;
+    return entry->room.flow;
+}
+
+void placement_queue_note(struct engine *engine, struct entry *entry, enum room_need need) {
+    if (need == ROOM_NONE)
+        fair_queue_remove(&entry->room);
+    else if (need == ROOM_WANTED)
+        add(engine, entry);
+    if (entry != engine->room.tried)
+        return;
+    engine->room.tried = NULL;
+    if (need == ROOM_WANTED)
+        engine->room.misses++;
+    else if (engine->room.left > 0)
+        engine->room.left--;
+}
+
+void placement_room(struct engine *engine) {
+    engine->room.freed |= engine->room.waiting.count > 0;
+}
+
+// How many more workloads all workers together may get, at most.
+static size_t room_left(const struct engine *engine) {
+    size_t left = 0;
+    for (size_t c = 1; c < engine->n_clusters; c++) {
+        const struct worker_slot *slot = &engine->slots[c];
+        size_t active = engine->stats.clusters[c].active;
+        if (!engine->names[c] || slot->policy != WORKER_ACTIVE)
+            continue;
+        if (slot->max_active == 0)
+            left += ROOM_UNBOUNDED;
+        else if (slot->max_active > active)
+            left += slot->max_active - active;
+    }
+    return left;
+}
+
+static bool begin_round(struct engine *engine) {
+    struct placement_queue *queue = &engine->room;
+    if (!queue->freed || queue->next_ns > engine->now.mono_ns)
+        return false;
+    queue->freed = false;
+    queue->misses = 0;
+    fair_queue_begin_round(&queue->waiting);
+    queue->left = room_left(engine);
+    queue->trying = true;
+    return true;
+}
+
+static void end_round(struct engine *engine) {
+    struct placement_queue *queue = &engine->room;
+    queue->trying = false;
+    queue->tried = NULL;
+    queue->next_ns = queue->misses > MISSES_MAX ? engine->now.mono_ns + ROUND_NS : 0;
+}
+
+struct entry *placement_queue_next(struct engine *engine) {
+    struct placement_queue *queue = &engine->room;
+    queue->tried = NULL;
+    if (!queue->trying && !begin_round(engine))
+        return NULL;
+    if (queue->left > 0)
+        queue->tried = fair_queue_look(&queue->waiting, WORK_CREATE);
+    if (!queue->tried)
+        end_round(engine);
+    return queue->tried;
+}
+
+int64_t placement_queue_wake_ns(const struct engine *engine) {
+    const struct placement_queue *queue = &engine->room;
+    if (queue->trying)
+        return engine->now.mono_ns;
+    return queue->freed ? clock_later(queue->next_ns, engine->now.mono_ns) : CLOCK_NEVER;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How workloads are placed: `placement` of the configuration, with rules by kind and namespace.
+#ifndef WHARF_ENGINE_PLACEMENT_RULES_H
+#define WHARF_ENGINE_PLACEMENT_RULES_H
+
+#include "core/base/error.h"
+#include "core/engine/placement/placement_types.h"
+
+#define MARK_CLUSTER_SELECTOR "wharf.dev/cluster-selector" // annotation of a workload: a selector of workers
+#define MARK_CLUSTER_NAMES "wharf.dev/cluster-names" // annotation of a workload: only these workers, in this order
+
+// The options, owned.
+struct placement_settings;
+// ERROR_INVALID: a selector.
+struct error *placement_settings_new(const struct placement_options *options, struct placement_settings **out);
+void placement_settings_free(struct placement_settings *settings); // NULL is allowed
+const struct placement_options *placement_settings_options(const struct placement_settings *settings);
+bool placement_settings_equal(const struct placement_settings *a, const struct placement_settings *b);
+// A rule has a namespaceSelector: the namespaces' labels have to be known.
+bool placement_settings_need_labels(const struct placement_settings *settings);
+
+struct engine;
+struct entry;
+
+// What applies to a workload; never NULL. *known (may be NULL): false if that depends on labels of its namespace that
+// are not known yet. *workers: the parsed selector.
+const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
+                                               const struct selector **workers);
+
+#endif

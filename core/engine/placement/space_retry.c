@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/space_retry.h"
+
+#include "core/base/memory.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/queue.h"
+
+#include <string.h>
+
+// Whether such a change can end the rejection.
+static bool is_of_space(const char *reason) {
+    static const char *const reasons[] = {"QuotaExceeded", "NamespaceNotFound", "NamespaceTerminating"};
+    for (size_t i = 0; reason && i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i], reason) == 0)
+            return true;
+    return !reason;
+}
+
+void space_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
+    if (!is_of_space(reason))
+        return;
+    cluster_relist(engine, cluster, RELIST_SPACES); // watched for a while from now
+    if (entry->awaits_space || !array_reserve(&engine->spaces.list, &engine->spaces.capacity, engine->spaces.count + 1,
+                                              sizeof *engine->spaces.list))
+        return;
+    entry->awaits_space = true;
+    engine->spaces.list[engine->spaces.count++] = entry;
+}
+
+static void drop(struct engine *engine, size_t at) {
+    engine->spaces.list[at]->awaits_space = false;
+    engine->spaces.list[at] = engine->spaces.list[--engine->spaces.count];
+}
+
+void space_retry_forget(struct engine *engine, struct entry *entry) {
+    for (size_t i = 0; entry->awaits_space && i < engine->spaces.count; i++)
+        if (engine->spaces.list[i] == entry)
+            drop(engine, i);
+}
+
+// Some worker has rejected it or not started it.
+static bool waits(const struct entry *entry) {
+    for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.excluded_until_ns || m->facts.tried)
+            return entry->facts.exists && !entry->facts.finished;
+    return false;
+}
+
+static void retry(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    int64_t now_ns = engine->now.mono_ns, at_ns = now_ns;
+    if (mirror->space_retry_s)
+        at_ns = clock_later(now_ns, (mirror->space_retry_s + SPACE_RETRY_S) * CLOCK_SECOND);
+    bool later = at_ns > now_ns;
+    if (later && mirror->facts.excluded_until_ns <= at_ns && !mirror->facts.tried)
+        return; // soon enough
+    mirror->space_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
+    mirror->facts.tried = false;
+    mirror->facts.excluded_until_ns = later ? at_ns : 0;
+    queue_entry(engine, entry);
+}
+
+void space_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
+    for (size_t i = engine->spaces.count; i-- > 0;) {
+        struct entry *entry = engine->spaces.list[i];
+        struct mirror *mirror = entry_mirror(entry, cluster);
+        size_t len = entry->name_at - 1U;
+        if (!waits(entry))
+            drop(engine, i);
+        else if (mirror && (mirror->facts.excluded_until_ns > engine->now.mono_ns || mirror->facts.tried) &&
+                 (!namespace_ || (strlen(namespace_) == len && memcmp(namespace_, entry->key, len) == 0)))
+            retry(engine, entry, mirror);
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/worker_reason.h"
+
+#include "core/engine/capacity/capacity.h"
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/decide/decide_pending.h"
+#include "core/engine/facts.h"
+#include "core/engine/placement/namespaces.h"
+#include "core/engine/placement/placement_limit.h"
+#include "core/engine/placement/placement_rules.h"
+#include "core/engine/shard/shard_of.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REASONS_MAX 8 // workers, or reasons, named in one sentence
+
+static void fill(struct worker_reason *out, enum worker_obstacle obstacle, const char *brief, const char *text) {
+    out->obstacle = obstacle;
+    text_copy(out->brief, sizeof out->brief, brief);
+    text_copy(out->text, sizeof out->text, text);
+}
+
+static void fill_with(struct worker_reason *out, enum worker_obstacle obstacle, const char *brief, const char *text,
+                      const char *detail) {
+    char whole[sizeof out->text];
+    snprintf(whole, sizeof whole, "%s%s%s", text, *detail ? ": " : "", detail);
+    fill(out, obstacle, brief, whole);
+}
+
+static bool fill_connection(const struct engine *engine, const struct entry *entry, size_t cluster,
+                            struct worker_reason *out) {
+    const struct watch_state *watch = cluster_watch(engine, cluster, entry->kind);
+    const char *problem = engine->stats.clusters[cluster].watches[entry->kind].problem;
+    bool silent = engine->contacts[cluster] == CONTACT_LOST;
+    if (!silent && watch->state == REFLECTOR_ABSENT)
+        fill_with(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install its CRD", problem);
+    else if (!silent && (watch->state == REFLECTOR_STARTING || (watch->state == REFLECTOR_CONNECTED && !watch->listed)))
+        fill(out, OBSTACLE_CONNECTING, "connecting", "is still connecting");
+    else
+        fill_with(out, OBSTACLE_UNREACHABLE, "unreachable", "is unreachable", silent ? "" : problem);
+    if (out->obstacle == OBSTACLE_UNREACHABLE)
+        out->since_ns = watch->lost_since_ns;
+    return true;
+}
+
+static bool fill_kind(const struct engine *engine, const struct entry *entry, size_t cluster,
+                      struct worker_reason *out) {
+    const char *there = cluster_watch(engine, cluster, entry->kind)->version;
+    const char *here = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    snprintf(out->text, sizeof out->text, "serves the kind as %.40s, the management cluster as %.40s",
+             there ? there : "an unknown version", here ? here : "an unknown version");
+    out->obstacle = OBSTACLE_KIND;
+    text_copy(out->brief, sizeof out->brief, "other version of the kind");
+    return true;
+}
+
+// The newest rejection by this worker.
+static const struct attempt *rejection_by(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    for (const struct attempt *a = entry->story.newest; a; a = a->older)
+        if ((a->outcome == OUTCOME_REJECTED || a->outcome == OUTCOME_WITHDRAWN) &&
+            strcmp(a->cluster, engine->names[cluster]) == 0)
+            return a;
+    return NULL;
+}
+
+static const char *brief_of(const char *reason) {
+    static const struct {
+        const char *reason, *brief;
+    } briefs[] = {
+        {"QuotaExceeded", "quota exceeded"},
+        {"NamespaceNotFound", "namespace missing"},
+        {"Forbidden", "forbidden"},
+        {"NamespaceTerminating", "namespace is being deleted"},
+        {"KindNotFound", "kind not served"},
+        {"Invalid", "invalid there"},
+        {"Unauthorized", "credentials rejected"},
+        {"NameConflict", "name is taken"},
+        {"MarksTaken", "a policy takes its marks"},
+        {"CreateFailed", "creates fail"},
+        {"FieldsDropped", "drops fields"},
+        {"DidNotStart", "did not start"},
+    };
+    for (size_t i = 0; reason && i < sizeof briefs / sizeof briefs[0]; i++)
+        if (strcmp(briefs[i].reason, reason) == 0)
+            return briefs[i].brief;
+    return "rejected it";
+}
+
+static bool fill_rejection(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                           struct worker_reason *out) {
+    const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);
+    out->reason = attempt ? attempt->reason : NULL;
+    fill_with(out, OBSTACLE_REJECTED, brief_of(out->reason), "rejected the mirror",
+              attempt && attempt->message ? attempt->message : "");
+    out->until_ns = mirror->facts.excluded_until_ns;
+    return true;
+}
+
+// It was withdrawn, or had been rejected when it was given up.
+static void fill_tried(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                       struct worker_reason *out) {
+    const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);
+    bool rejected = attempt && !mirror->facts.tried;
+    out->reason = rejected ? attempt->reason : NULL;
+    fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start",
+         attempt && attempt->message ? attempt->message : "did not start it in time");
+    if (!entry->pending->gave_up)
+        out->until_ns = entry->pending->round_at_ns;
+}
+
+static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
+    if (policy == WORKER_CORDONED)
+        fill(out, OBSTACLE_CLOSED, "cordoned", "is cordoned, so nothing new is placed there");
+    else if (policy == WORKER_DRAIN_MOVE)
+        fill(out, OBSTACLE_CLOSED, "drained", "is drained: what runs there is moved to other workers");
+    else
+        fill(out, OBSTACLE_CLOSED, "drained",
+             "is drained: what runs there ends there, and nothing new is placed there");
+}
+
+// Of the worker, whatever the workload.
+static bool find_of_worker(const struct engine *engine, const struct entry *entry, size_t cluster,
+                           struct worker_reason *out) {
+    const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
+    const char *refused = engine->stats.clusters[cluster].refused;
+    bool paused = cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL;
+    if (*refused)
+        fill_with(out, OBSTACLE_REFUSED, "refused", "is refused", refused);
+    else if (engine->contacts[cluster] == CONTACT_REJECTED)
+        fill_with(out, OBSTACLE_CREDENTIALS, "rejects the host", "rejects the host",
+                  engine->stats.clusters[cluster].rejected);
+    else if (!facts->connected)
+        return fill_connection(engine, entry, cluster, out);
+    else if (facts->frozen)
+        fill(out, OBSTACLE_CONNECTING, "not identified yet", "is not identified yet, so nothing is done there");
+    else if (!facts->serves)
+        return fill_kind(engine, entry, cluster, out);
+    else if (paused)
+        fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: it has too many mirrors without a workload");
+    else if (engine->contacts[cluster] == CONTACT_SUSPECT)
+        fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
+    else if (facts->closed)
+        fill_policy(engine->slots[cluster].policy, out);
+    else if (shard_is_in(facts->closed_shards, shard_of(engine, entry)))
+        fill(out, OBSTACLE_FENCED, "guard has not heard of the host",
+             "has a guard that has not heard of this host yet and would stop what is created there");
+    return out->obstacle != OBSTACLE_NONE;
+}
+
+static void fill_selector(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+                          size_t cluster, struct worker_reason *out) {
+    const struct selector *workers = NULL;
+    (void)placement_rule_of(engine, entry, NULL, &workers);
+    if (*view->problem && view->selector.n_terms == 0)
+        fill_with(out, OBSTACLE_SELECTOR, "invalid selector", "is not chosen", view->problem);
+    else if (!selector_is_met(workers, engine->slots[cluster].labels))
+        fill(out, OBSTACLE_SELECTOR, "not matched by workerSelector",
+             "has labels that placement.workerSelector does not match");
+    else
+        fill(out, OBSTACLE_SELECTOR, "not matched by its selector",
+             "has labels that annotation " MARK_CLUSTER_SELECTOR " does not match");
+}
+
+static void fill_full(const struct engine *engine, const struct entry *entry, size_t cluster,
+                      struct worker_reason *out) {
+    size_t limit = 0, active = 0, kind = 0;
+    out->obstacle = OBSTACLE_FULL;
+    if (!placement_limit_of(engine, entry, cluster, &limit, &active, &kind)) {
+        const char *name = engine->kinds[kind]->plural_group;
+        snprintf(out->brief, sizeof out->brief, "not counted yet");
+        snprintf(out->text, sizeof out->text,
+                 "has maxActive, and it is not known yet how many workloads it has: %.80s are not listed", name);
+        return;
+    }
+    snprintf(out->brief, sizeof out->brief, "full (%zu of %zu)", active, limit);
+    snprintf(out->text, sizeof out->text, "is full: it has %zu workloads, and its maxActive is %zu", active, limit);
+}
+
+// What the view says of it; false: nothing.
+static bool find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+                         size_t cluster, struct worker_reason *out) {
+    const struct placement_option *option = &view->workers[cluster];
+    switch ((enum worker_obstacle)option->obstacle) {
+    case OBSTACLE_SELECTOR:
+        fill_selector(engine, entry, view, cluster, out);
+        break;
+    case OBSTACLE_PINNED:
+        fill(out, OBSTACLE_PINNED, "not among its cluster-names", "is not in annotation " MARK_CLUSTER_NAMES);
+        break;
+    case OBSTACLE_FULL:
+        fill_full(engine, entry, cluster, out);
+        break;
+    case OBSTACLE_UNDECIDED:
+        fill(out, OBSTACLE_UNDECIDED, "not decided yet",
+             "is not decided on: a rule of placement selects by the labels of the namespace, which are not known yet");
+        break;
+    default:
+        return false;
+    }
+    out->until_ns = option->until_ns;
+    return true;
+}
+
+static void fill_capacity(const struct engine *engine, size_t cluster, const char *lack, struct worker_reason *out) {
+    const char *problem = capacity_problem(engine, cluster);
+    if (problem)
+        fill_with(out, OBSTACLE_CAPACITY, lack, "has free capacity that is unknown, so nothing is placed there by it",
+                  problem);
+    else
+        fill_with(out, OBSTACLE_CAPACITY, lack, "has no room for it", lack);
+}
+
+void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+                        size_t cluster, int64_t now_ns, struct worker_reason *out) {
+    *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
+    const struct mirror *mirror = entry_mirror(entry, cluster);
+    char lack[sizeof out->brief];
+    if (find_of_worker(engine, entry, cluster, out))
+        return;
+    if (view && find_in_view(engine, entry, view, cluster, out))
+        return;
+    struct namespaces_subject space = facts_space(engine, entry);
+    if (namespaces_judge(engine->slots[cluster].namespaces, &space) != NAMESPACES_PERMITTED)
+        fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
+    else if (mirror && mirror->facts.excluded_until_ns > now_ns)
+        fill_rejection(engine, entry, mirror, out);
+    else if (mirror && entry->pending &&
+             (mirror->facts.tried || (entry->pending->gave_up && mirror->facts.excluded_until_ns)))
+        fill_tried(engine, entry, mirror, out);
+    else if (mirror && mirror->facts.present && cluster != entry->facts.cluster)
+        fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");
+    else if (capacity_lacks(engine, entry, cluster, lack, sizeof lack))
+        fill_capacity(engine, cluster, lack, out);
+    else
+        fill(out, OBSTACLE_NONE, "fit", cluster == entry->facts.cluster ? "has it" : "fits");
+}
+
+struct brief_count {
+    char brief[sizeof((struct worker_reason *)0)->brief];
+    size_t workers;
+};
+
+static void count_brief(struct brief_count *counts, size_t *n, const char *brief) {
+    size_t i = 0;
+    while (i < *n && strcmp(counts[i].brief, brief) != 0)
+        i++;
+    if (i == REASONS_MAX)
+        return;
+    if (i == *n)
+        text_copy(counts[(*n)++].brief, sizeof counts->brief, brief);
+    counts[i].workers++;
+}
+
+void worker_reasons_put(struct engine *engine, struct entry *entry, int64_t now_ns, struct buffer *out) {
+    AUTO_BUFFER(list, 4096);
+    AUTO_BUFFER(summary, 4096);
+    __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};
+    bool limited = placement_is_limited(engine, entry) && placement_view_make(engine, entry, &view);
+    struct brief_count counts[REASONS_MAX] = {0};
+    size_t workers = 0, fit = 0, named = 0, n_counts = 0;
+    for (size_t c = 1; c < engine->n_clusters; c++) {
+        struct worker_reason reason;
+        if (cluster_is_vacant(engine, c))
+            continue;
+        worker_reason_find(engine, entry, limited ? &view : NULL, c, now_ns, &reason);
+        workers++;
+        fit += reason.obstacle == OBSTACLE_NONE;
+        if (reason.obstacle == OBSTACLE_NONE)
+            continue;
+        if (named++ < REASONS_MAX)
+            buffer_printf(&list, "%s%s %s", named > 1 ? "; " : "", engine->names[c], reason.brief);
+        count_brief(counts, &n_counts, reason.brief);
+    }
+    for (size_t i = 0; i < n_counts; i++)
+        buffer_printf(&summary, "%s%zu %s", i > 0 ? "; " : "", counts[i].workers, counts[i].brief);
+    const struct buffer *told = named > REASONS_MAX ? &summary : &list;
+    if (workers == 0)
+        buffer_text(out, "there are no workers");
+    else
+        buffer_printf(out, "%zu/%zu workers accept it%s%s%s%s", fit, workers, *view.problem ? ": " : "", view.problem,
+                      told->len ? ": " : "", told->len ? told->data : "");
+}

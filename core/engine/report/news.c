@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/report/news.h"
+
+#include "core/engine/clusters/unknown.h"
+#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/lost.h"
+#include "core/engine/facts.h"
+#include "core/engine/fence/fence_state.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/report.h"
+#include "core/engine/request/pacing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// A watch that broke may only have to be opened again, and an API server that accepts no connection may only be
+// restarting, or one of several: it is lost at once when several probes failed in a row.
+#define LOSS_GRACE_NS (5 * CLOCK_SECOND)
+#define LATER_NS (1 * CLOCK_SECOND) // requests come first
+#define LATER_MORE_NS (4 * CLOCK_SECOND)
+
+// Whole seconds, and none below one.
+static void say_duration(int64_t ns, char out[CLOCK_RFC3339_MAX]) {
+    int64_t rounded_ns = (ns + CLOCK_SECOND / 2) / CLOCK_SECOND * CLOCK_SECOND;
+    clock_duration_text(rounded_ns > 0 ? rounded_ns : CLOCK_SECOND, out);
+}
+
+static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOCK_RFC3339_MAX]) {
+    char whole[CLOCK_RFC3339_MAX];
+    clock_rfc3339(engine->now.wall_ns - (engine->now.mono_ns - mono_ns), whole);
+    const char *time = strchr(whole, 'T');
+    text_copy(out, CLOCK_RFC3339_MAX, time ? time + 1 : whole);
+}
+
+// One loss has one Event: a server that is stopped refuses connections first, and ends its watches later.
+static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
+    int64_t told_ns = entry->loss_told_ns;
+    return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
+}
+
+// Without connections nothing is written there; what open watches bring still counts, so nothing is rescheduled.
+static void report_loss(struct engine *engine, struct entry *entry, size_t cluster, int64_t since_ns, bool open) {
+    const char *name = engine->names[cluster];
+    char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX], found[160];
+    say_time(engine, since_ns, since);
+    clock_duration_text(engine->lost_timeout_ns, timeout);
+    snprintf(found, sizeof found,
+             open ? "%.80s accepts no connection since %s; its open watches continue" : "%.80s unreachable since %s",
+             name, since);
+    if (lost_is_waited_for(engine, entry))
+        report_event(engine, entry, true, "WorkerLost", "Observe", "%s; waits until it is back (onWorkerLost: wait)",
+                     found);
+    else if (fence_until_ns(engine, entry, cluster) == CLOCK_NEVER)
+        report_event(engine, entry, true, "WorkerLost", "Observe",
+                     "%s; no guard was seen there, so it will not run in another worker before %s is back or has left "
+                     "the configuration",
+                     found, name);
+    else
+        report_event(engine, entry, true, "WorkerLost", "Observe", "%s; will run in another worker %s%s%s", found,
+                     open ? "" : "after ", timeout, open ? " after the last of them ends" : "");
+}
+
+static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster) {
+    const struct worker_facts *worker = &engine->workers[entry->kind][cluster];
+    int64_t refused_ns = engine->slots[cluster].refused_since_ns, now_ns = engine->now.mono_ns;
+    int64_t since_ns = worker->connected ? refused_ns : worker->lost_since_ns;
+    if (is_told(engine, entry, cluster, since_ns))
+        return;
+    bool certain = engine->contacts[cluster] == CONTACT_LOST || refused_ns;
+    if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {
+        queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
+        return;
+    }
+    if (!pacing_has_spare(engine, ENGINE_MANAGEMENT)) {
+        int64_t more_ns = (int64_t)random_below(&engine->random, (uint64_t)LATER_MORE_NS);
+        queue_wake(engine, entry, now_ns + LATER_NS + more_ns);
+        return;
+    }
+    entry->loss_told_ns = since_ns;
+    report_loss(engine, entry, cluster, since_ns, worker->connected);
+}
+
+static void tell_back(struct engine *engine, struct entry *entry, size_t cluster) {
+    if (engine->workers[entry->kind][cluster].frozen)
+        return; // is about to be identified
+    char lost[CLOCK_RFC3339_MAX];
+    say_duration(engine->now.mono_ns - entry->loss_told_ns, lost);
+    entry->loss_told_ns = 0;
+    if (!facts_placed_mirror(entry)) // it will be rescheduled
+        return;
+    if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
+        report_event(engine, entry, false, "WorkerBack", "Observe",
+                     "%s reachable again after %s; still runs there (attempt %u)", engine->names[cluster], lost,
+                     entry->facts.attempt);
+    else
+        engine->stats.events_dropped++;
+}
+
+void news_check(struct engine *engine, struct entry *entry, const struct action *action) {
+    uint32_t cluster = entry->facts.cluster;
+    bool there = entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted && cluster;
+    if (there && cluster == DECIDE_UNKNOWN_CLUSTER)
+        unknown_check(engine, entry);
+    else if (!there)
+        entry->loss_told_ns = 0;
+    else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
+             action->waiting == WAITING_UNGUARDED ||
+             (engine->workers[entry->kind][cluster].connected && engine->slots[cluster].refused_since_ns))
+        tell_loss(engine, entry, cluster);
+    else if (entry->loss_told_ns && engine->workers[entry->kind][cluster].connected)
+        tell_back(engine, entry, cluster);
+}
+
+// Of the known worker that it is placed in.
+static void say_cause(const struct engine *engine, const struct entry *entry, const struct action *action,
+                      char out[256]) {
+    uint32_t cluster = entry->facts.cluster;
+    const char *name = engine->names[cluster];
+    const struct mirror *mirror = entry_mirror(entry, cluster);
+    char lost[CLOCK_RFC3339_MAX];
+    if (facts_worker_is_lost(engine, entry)) {
+        say_duration(engine->now.mono_ns - engine->workers[entry->kind][cluster].lost_since_ns, lost);
+        snprintf(out, 256, "%s unreachable for %s", name, lost);
+    } else if (entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt) {
+        snprintf(out, 256, "%s is drained", name);
+    } else if (entry->pending && entry->pending->withdrawn_attempt == entry->facts.attempt) {
+        snprintf(out, 256, "it did not start in %s", name);
+    } else if (entry->facts.gone_attempt == entry->facts.attempt) {
+        snprintf(out, 256, "its mirror was deleted in %s", name);
+    } else if (mirror && mirror->facts.excluded_until_ns > engine->now.mono_ns) {
+        snprintf(out, 256, "%s rejected it", name);
+    } else {
+        snprintf(out, 256, "%s: %s", name, action->why);
+    }
+}
+
+void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
+    char cause[256];
+    const struct attempt *attempt = entry->story.newest;
+    bool ran =
+        attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
+    say_cause(engine, entry, action, cause);
+    entry->loss_told_ns = 0;
+    report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
+                 ran ? "running again" : "placed", engine->names[action->cluster], action->attempt);
+}
+
+void news_finished(struct engine *engine, struct entry *entry) {
+    const struct attempt *attempt = entry->story.newest;
+    if (!attempt || entry->facts.attempt == 0)
+        return;
+    if (!pacing_is_calm(engine, ENGINE_MANAGEMENT)) {
+        engine->stats.events_dropped++;
+        return;
+    }
+    char took[CLOCK_RFC3339_MAX] = "";
+    int64_t began_ns = attempt->started_ns ? attempt->started_ns : attempt->created_ns;
+    if (began_ns && attempt->ended_ns > began_ns)
+        say_duration(attempt->ended_ns - began_ns, took);
+    bool failed = attempt->outcome == OUTCOME_FAILED;
+    // A workload that was restored from a backup may have lost the name of its cluster.
+    report_event(engine, entry, failed, "Finished", "CopyStatus", "%s%s%s%s%s (attempt %u)%s%s",
+                 failed ? "failed" : "succeeded", *attempt->cluster ? " in " : "", attempt->cluster,
+                 *took ? " after " : "", took, attempt->number, attempt->message && failed ? ": " : "",
+                 attempt->message && failed ? attempt->message : "");
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/report/remark.h"
+
+#include "core/base/bucket.h"
+#include "core/engine/pending/pending_mirror.h"
+#include "core/engine/report/report.h"
+
+#include <string.h>
+
+#define REMARKS_BURST 100
+#define REMARK_NS CLOCK_SECOND
+
+static struct entry *find(const struct engine *engine, const struct engine_event *event) {
+    struct entry *entry = store_get(&engine->store, event->kind, event->remark.namespace_, event->remark.name);
+    const struct mirror *m = entry ? entry_mirror(entry, event->cluster) : NULL;
+    bool known =
+        m && m->facts.present && m->facts.of_workload && entry->facts.exists && strcmp(m->uid, event->remark.uid) == 0;
+    return known ? entry : NULL;
+}
+
+void remark_take(struct engine *engine, const struct engine_event *event) {
+    struct entry *entry = find(engine, event);
+    if (!entry || !bucket_take(&engine->remarks_full_ns, engine->now.mono_ns, REMARK_NS, REMARKS_BURST)) {
+        engine->stats.clusters[event->cluster].remarks_refused++;
+        return;
+    }
+    // What was told of the workload itself is not affected: a repeated remark is counted by the recorder.
+    uint32_t last_note = entry->last_note;
+    bool reported = entry->reported;
+    entry->last_note = 0;
+    report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
+                 engine->names[event->cluster], event->remark.text);
+    if (event->remark.warning)
+        pending_remark(entry, event->remark.text);
+    entry->last_note = last_note;
+    entry->reported = reported;
+}

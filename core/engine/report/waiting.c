@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 8. A wait of more than a minute is reported: an Event on the workload, once per reason, and a metric.
+#include "core/engine/report/waiting.h"
+
+#include "core/engine/engine_internal.h"
+#include "core/engine/mirror/unresumed.h"
+#include "core/engine/placement/worker_reason.h"
+#include "core/engine/queue.h"
+#include "core/engine/report/report.h"
+
+#define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
+#define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
+
+static uint64_t bit_of(uint8_t waiting) {
+    _Static_assert(WAITINGS <= 64, "struct entry has a bit for each");
+    return UINT64_C(1) << waiting;
+}
+
+static void count(struct engine *engine, const struct entry *entry, bool more) {
+    if ((entry->waiting_reported & bit_of(entry->waiting)) == 0)
+        return;
+    if (more)
+        engine->stats.waiting[entry->waiting]++;
+    else
+        engine->stats.waiting[entry->waiting]--;
+}
+
+void waiting_end(struct engine *engine, struct entry *entry) {
+    count(engine, entry, false);
+    entry->waiting = WAITING_NOT;
+    entry->waiting_reported = 0;
+    entry->reported = entry->unschedulable_told = false;
+}
+
+static enum waiting waiting_of(const struct entry *entry) {
+    return (enum waiting)entry->waiting;
+}
+
+// Why each worker does not get it, in one Event.
+static void report_unschedulable(struct engine *engine, struct entry *entry) {
+    int64_t at_ns = entry->waiting_since_ns + UNSCHEDULABLE_NS;
+    if (entry->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
+        return;
+    if (engine->now.mono_ns < at_ns) {
+        queue_wake(engine, entry, at_ns);
+        return;
+    }
+    AUTO_BUFFER(text, 8192);
+    worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
+    entry->unschedulable_told = true;
+    report_event(engine, entry, true, "Unschedulable", "Place", "%s",
+                 text.len > 0 ? text.data : "no worker accepts it");
+}
+
+static void tell_denied(struct engine *engine, struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    report_event(engine, entry, true, "NamespaceDenied", "Place",
+                 "it is not placed: the host's configuration does not permit namespace %s (namespaces)", space);
+}
+
+static void report(struct engine *engine, struct entry *entry, const struct action *action) {
+    entry->waiting_reported |= bit_of(entry->waiting);
+    count(engine, entry, true);
+    // The cause of a retry or delay was reported when it began; others have Events of their own.
+    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
+        return;
+    if (entry->waiting == WAITING_BYTES) // of its worker, which is reported
+        return;
+    if (entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED)
+        return;
+    if (waiting_is_for_a_worker(waiting_of(entry)) ||
+        ((entry->waiting == WAITING_WORKER || entry->waiting == WAITING_KEPT || entry->waiting == WAITING_UNGUARDED) &&
+         entry->loss_told_ns) ||
+        entry->waiting == WAITING_START || entry->waiting == WAITING_GAVE_UP) // Events of their own
+        return;
+    if (entry->waiting == WAITING_NAMESPACE) {
+        tell_denied(engine, entry);
+        return;
+    }
+    bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
+    const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
+    bool detail = entry->waiting == WAITING_IDENTITY && *refused;
+    AUTO_BUFFER(resume, 8192);
+    if (entry->waiting == WAITING_RESUME)
+        unresumed_put(engine, entry, &resume);
+    report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
+                 resume.len > 0 ? resume.data : waiting_text(action->waiting), somewhere ? " (cluster " : "",
+                 somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
+                 detail ? refused : "");
+}
+
+void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
+    const struct workload_facts *w = &entry->facts;
+    bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
+    if (unplaced == entry->counted_unplaced && (!unplaced || waiting == entry->unplaced))
+        return;
+    if (entry->counted_unplaced)
+        engine->stats.unplaced[entry->unplaced]--;
+    if (unplaced)
+        engine->stats.unplaced[waiting]++;
+    entry->counted_unplaced = unplaced;
+    entry->unplaced = (uint8_t)waiting;
+}
+
+void waiting_elsewhere(struct engine *engine, struct entry *entry) {
+    waiting_end(engine, entry);
+    if (entry->counted_unplaced)
+        engine->stats.unplaced[entry->unplaced]--;
+    entry->counted_unplaced = false;
+}
+
+void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
+    enum waiting waiting = action->waiting;
+    if (waiting == WAITING_ANSWER)
+        return;
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->facts.exists || entry->facts.finished) {
+        waiting_end(engine, entry);
+        return;
+    }
+    if (entry->waiting == WAITING_NOT)
+        entry->waiting_since_ns = engine->now.mono_ns;
+    if (entry->waiting != waiting) {
+        count(engine, entry, false);
+        entry->waiting = (uint8_t)waiting;
+        count(engine, entry, true);
+    }
+    report_unschedulable(engine, entry);
+    if (entry->waiting_reported & bit_of(entry->waiting))
+        return;
+    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
+        report(engine, entry, action);
+    else
+        queue_wake(engine, entry, entry->waiting_since_ns + WAITING_REPORTED_NS);
+}

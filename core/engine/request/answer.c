@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to commands: what they show of the objects, when to retry, and what is reported.
+#include "core/engine/request/answer.h"
+
+#include "core/base/memory.h"
+#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/limits/large_mirrors.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/observe/observe.h"
+#include "core/engine/observe/rewound.h"
+#include "core/engine/queue.h"
+#include "core/engine/request/answer_parts.h"
+#include "core/engine/request/command.h"
+#include "core/engine/request/pacing.h"
+#include "core/engine/status/repeat.h"
+#include "core/engine/status/rival.h"
+#include "core/engine/status/writer.h"
+#include "core/engine/store/backoff.h"
+
+#include <stdlib.h>
+
+#define TRANSIENT_BASE_NS (100 * CLOCK_MS)
+#define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
+#define CONFLICT_BASE_NS (10 * CLOCK_MS)
+
+bool answer_certainly_not_done(enum reason reason) {
+    return reason_is_permanent(reason) || reason == REASON_NOT_SENT || reason == REASON_TOO_MANY ||
+           reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;
+}
+
+bool answer_is_heard(enum reason reason) {
+    return reason != REASON_UNKNOWN_OUTCOME && reason != REASON_GARBAGE;
+}
+
+int64_t answer_next_try_ns(struct engine *engine, const struct response *response, uint16_t *failures) {
+    if (*failures < UINT16_MAX)
+        (*failures)++;
+    int64_t delay_ns;
+    if (reason_is_permanent(response->reason))
+        delay_ns = backoff_ns(engine, *failures, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    else if (response->reason == REASON_CONFLICT)
+        delay_ns = backoff_ns(engine, *failures, CONFLICT_BASE_NS, TRANSIENT_MAX_NS);
+    else
+        delay_ns = backoff_ns(engine, *failures, TRANSIENT_BASE_NS, TRANSIENT_MAX_NS);
+    if (response->retry_after_ns > delay_ns)
+        delay_ns = response->retry_after_ns + (int64_t)random_below(&engine->random, (uint64_t)CLOCK_SECOND / 4);
+    return engine->now.mono_ns + delay_ns;
+}
+
+struct object *answer_take_object(struct response *response) {
+    return TAKE(response->object);
+}
+
+void answer_observe(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    struct object *object = answer_take_object(response);
+    enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
+    observe_mirror(engine, entry, mirror, object, ownership == OWNERSHIP_NONE ? OWNERSHIP_UID : ownership);
+}
+
+bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) {
+    return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
+}
+
+static void answer_of_writer(struct engine *engine, struct entry *entry, const struct pending *pending,
+                             const struct response *response) {
+    entry->lookups--;
+    if (!entry->facts.exists)
+        return;
+    if (pending->source == WRITER_STATUS)
+        rival_answered(engine, entry, pending, response);
+    else
+        repeat_writer_answered(engine, entry, pending, response);
+}
+
+void answer_handle(struct engine *engine, struct engine_event *event) {
+    uint64_t id = event->answer.command;
+    struct response *response = event->answer.response;
+    uint64_t place = id & UINT32_MAX;
+    if (place == 0 || place > engine->n_pending)
+        return;
+    struct pending *slot = &engine->pending[place - 1];
+    if (!slot->used || slot->generation != (uint32_t)(id >> 32))
+        return;
+    struct pending pending = *slot;
+    slot->used = false;
+    slot->record = NULL;
+    slot->next_free = engine->free_pending;
+    engine->free_pending = (uint32_t)place;
+    engine->in_flight--;
+    struct entry *entry = pending.entry;
+    static const enum verb verbs[] = {
+        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
+        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
+        [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
+        [PENDING_WRITER] = VERB_RAW_GET,      [PENDING_READ] = VERB_GET,         [PENDING_TRIAL] = VERB_CREATE,
+        [PENDING_ACTIVE] = VERB_MERGE_PATCH};
+    enum verb verb = verbs[pending.type];
+    pacing_answered(engine, pending.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
+                    response, event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
+    rewound_answer(engine, &pending, response);
+    if (response->object && pending.cluster != ENGINE_MANAGEMENT)
+        large_mirrors_bound(engine, pending.cluster, entry->kind, &response->object);
+    if (response->object && response->object->too_large) { // a stub does not show what was written
+        object_free(response->object);
+        response->object = NULL;
+    }
+    engine->stats.clusters[pending.cluster].answers[verb][response->reason]++;
+    if (pending.type == PENDING_WRITER)
+        answer_of_writer(engine, entry, &pending, response);
+    else if (pending.type == PENDING_READ)
+        answer_of_read(engine, entry, &pending, response);
+    else if (pending.type == PENDING_ACTIVE)
+        kueue_ticket_answered(engine, entry, &pending, response);
+    else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
+        answer_of_workload(engine, entry, &pending, response);
+    else
+        answer_of_mirror(engine, entry, &pending, response);
+    if ((pending.type == PENDING_PLACE || pending.type == PENDING_STATUS) && response->reason == REASON_OK)
+        entry->read_term = pending.term; // it carried the resourceVersion that was known
+    free(pending.record);
+    queue_entry(engine, entry);
+}

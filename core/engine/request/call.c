@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/request/call.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/report/report.h"
+#include "core/engine/store/backoff.h"
+
+#include <string.h>
+
+#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of a workload rejected by the adapter or the host
+#define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
+
+void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
+                struct adapter_call *call) {
+    bool known = entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    adapter_call_begin(call, &(struct call_context){
+                                 .kind = &kind->abi,
+                                 .given = kind->given,
+                                 .adapter = kind->adapter ? kind->adapter->name : NULL,
+                                 .now = engine->now,
+                                 .cluster = known ? engine->names[entry->facts.cluster] : NULL,
+                                 .attempt = entry->facts.attempt,
+                                 .version = version ? version : kind->abi.versions[0], // not known yet
+                                 .object = entry->key,
+                                 .mirror_state = state,
+                                 .clock = engine->clock,
+                                 .times = engine->stats.kinds[entry->kind].calls,
+                             });
+}
+
+struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                   struct adapter_call *call) {
+    size_t where = mirror                                           ? mirror->facts.cluster
+                   : entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
+                                                                    : entry->facts.cluster;
+    return (struct mirror_context){.kind = engine->kinds[entry->kind],
+                                   .origin = engine->origin,
+                                   .call = call,
+                                   .workload = doc_tree(&engine->store, &entry->doc),
+                                   .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
+                                   .attempt = entry->facts.attempt,
+                                   .suspended_by_kueue = mirror && kueue_ticket_governs(entry, mirror),
+                                   .had_status = mirror && mirror->had_status,
+                                   .unfinished = !entry->facts.finished || entry->facts.foreign_end,
+                                   .finalizer = engine->mirror_finalizer,
+                                   .seals = engine->seals,
+                                   .cluster = engine->names[where]};
+}
+
+int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
+                    const char *action, uint16_t *refusals) {
+    engine->stats.kinds[entry->kind].adapter_errors++;
+    if (result == WHARF_REFUSED) {
+        report_event(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
+                     adapter_answer_message(call, "the adapter rejected it without giving a reason"));
+        if (*refusals < UINT16_MAX)
+            (*refusals)++;
+        return engine->now.mono_ns + backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
+    }
+    uint32_t retry_after_ms = call->answer.retry_after_ms;
+    return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
+}
+
+// A successful call may still carry a message.
+void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
+    bool made = strcmp(action, "CreateMirror") == 0;
+    if (call->answer.message)
+        report_event(engine, entry, true, adapter_answer_reason(call, made ? "FieldsDropped" : "NotCarried"), action,
+                     "%s", adapter_answer_message(call, "the adapter's message cannot be shown"));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/request/confirm.h"
+
+#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/observe/distrust.h"
+#include "core/engine/queue.h"
+#include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
+
+static bool is_in_worker(const struct action *action) {
+    return action->type == ACTION_CREATE || action->type == ACTION_UPDATE || action->type == ACTION_DELETE ||
+           action->type == ACTION_RELEASE;
+}
+
+struct action confirm_action(struct engine *engine, struct entry *entry, struct action action) {
+    bool rewound = distrust_is_due(engine, entry);
+    if (!rewound && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
+        return action;
+    const char *why = rewound ? "the list has an older version than is known: the workload is read"
+                              : "another host may have written it last: the workload is read";
+    struct action read = {.type = ACTION_READ, .cluster = ENGINE_MANAGEMENT, .why = why};
+    if (entry->facts.busy)
+        return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};
+    if (!cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind))
+        return (struct action){.type = ACTION_NONE, .blocked = true, .waiting = WAITING_MANAGEMENT, .why = why};
+    if (entry->facts.not_before_ns > engine->now.mono_ns) {
+        read.type = ACTION_WAIT;
+        read.waiting = WAITING_BACKOFF;
+        read.at_ns = entry->facts.not_before_ns;
+    }
+    return read;
+}
+
+bool confirm_read(struct engine *engine, struct entry *entry) {
+    entry->facts.busy = command_send(
+        engine, entry, &(struct command_spec){.type = PENDING_READ, .verb = VERB_GET, .cluster = ENGINE_MANAGEMENT});
+    if (!entry->facts.busy)
+        queue_retry_soon(engine, &entry->facts.not_before_ns);
+    return true;
+}

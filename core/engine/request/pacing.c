@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/request/pacing.h"
+
+#include "core/engine/facts.h"
+#include "core/engine/queue.h"
+
+#include <stdlib.h>
+
+#define NO_CLUSTER SIZE_MAX
+#define MANY 8                     // requests in flight
+#define CALM_NS (2 * CLOCK_SECOND) // longer than the pauses of a burst
+
+void pacing_begin(struct entry *entry) {
+    entry->node.renewed = false;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        m->node.renewed = false;
+}
+
+void pacing_end(struct entry *entry) {
+    if (!entry->node.renewed)
+        fair_queue_remove(&entry->node);
+    else
+        entry->facts.busy = false;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (!m->node.renewed)
+            fair_queue_remove(&m->node);
+        else
+            m->facts.busy = false;
+}
+
+static bool is_final(const struct engine *engine, const struct entry *entry) {
+    const struct mirror *mirror = facts_followed_mirror(engine, entry);
+    return mirror ? mirror->facts.finished : decide_has_final_status(&entry->facts);
+}
+
+static enum work_class class_of(const struct engine *engine, const struct entry *entry, const struct action *action,
+                                const struct mirror *mirror) {
+    switch (action->type) {
+    case ACTION_STATUS:
+        return is_final(engine, entry) ? WORK_FINAL_STATUS : WORK_STATUS;
+    case ACTION_GIVE_UP:
+        return WORK_FINAL_STATUS;
+    case ACTION_UPDATE:
+        return entry->facts.suspended ? WORK_DELETE : WORK_REFRESH;
+    case ACTION_DELETE:
+    case ACTION_RELEASE:
+        return WORK_DELETE;
+    case ACTION_VERIFY: // a create may wait for it
+        return mirror->facts.present ? WORK_REFRESH : WORK_CREATE;
+    default:
+        return WORK_CREATE;
+    }
+}
+
+static bool has_room(struct engine *engine, size_t cluster) {
+    return window_has_room(&engine->paces[cluster]->window, engine->now.mono_ns);
+}
+
+bool pacing_has_spare(struct engine *engine, size_t cluster) {
+    return engine->paces[cluster]->queue.count == 0 && has_room(engine, cluster);
+}
+
+bool pacing_is_calm(struct engine *engine, size_t cluster) {
+    int64_t pressed_ns = engine->paces[cluster]->pressed_ns;
+    return pacing_has_spare(engine, cluster) && (pressed_ns == 0 || engine->now.mono_ns - pressed_ns >= CALM_NS);
+}
+
+bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (action->type == ACTION_NONE || action->type == ACTION_WAIT || action->type == ACTION_FORGET)
+        return true;
+    bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS || action->type == ACTION_READ ||
+                action->type == ACTION_GIVE_UP;
+    size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
+    if (pacing_has_spare(engine, cluster) || (engine->turn_of == cluster && has_room(engine, cluster)))
+        return true;
+    struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
+    struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
+    if (!node || !fair_queue_put(&engine->paces[cluster]->queue, node, entry, class_of(engine, entry, action, mirror),
+                                 entry->kind, entry->key, entry->name_at - 1U))
+        return true; // without memory it does not wait
+    window_was_full(&engine->paces[cluster]->window);
+    engine->paces[cluster]->pressed_ns = engine->now.mono_ns;
+    node->renewed = true;
+    if (here)
+        entry->facts.busy = true;
+    else
+        mirror->facts.busy = true;
+    return false;
+}
+
+struct entry *pacing_next(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
+            continue;
+        engine->turn_of = c;
+        engine->paces[c]->pressed_ns = engine->now.mono_ns;
+        return fair_queue_next(&engine->paces[c]->queue);
+    }
+    engine->turn_of = NO_CLUSTER;
+    return NULL;
+}
+
+void pacing_pause(struct engine *engine) {
+    engine->turn_of = NO_CLUSTER;
+}
+
+void pacing_sent(struct engine *engine, size_t cluster) {
+    struct pace *pace = engine->paces[cluster];
+    window_sent(&pace->window);
+    if (pace->window.in_flight >= MANY)
+        pace->pressed_ns = engine->now.mono_ns;
+}
+
+static enum window_outcome outcome_of(const struct response *response) {
+    switch (response->reason) {
+    case REASON_TOO_MANY:
+    case REASON_UNKNOWN_OUTCOME:
+        return WINDOW_OVERLOADED;
+    case REASON_SERVER_ERROR:
+        return response->retry_after_ns >= 0 ? WINDOW_OVERLOADED : WINDOW_ANSWERED;
+    case REASON_NOT_SENT:
+        return WINDOW_NOT_HEARD;
+    default:
+        return WINDOW_ANSWERED;
+    }
+}
+
+void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
+                     int64_t round_trip_ns) {
+    window_answered(&engine->paces[cluster]->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
+}
+
+void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {
+    window_charge(&engine->paces[cluster]->window, (double)requests);
+}
+
+void pacing_count(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        struct stats_cluster *stats = &engine->stats.clusters[c];
+        const struct pace *pace = engine->paces[c];
+        if (!pace)
+            continue;
+        stats->window = (uint64_t)pace->window.limit;
+        stats->in_flight = pace->window.in_flight;
+        for (size_t i = 0; i < WORK_CLASSES; i++)
+            stats->waiting[i] = pace->queue.classes[i].count;
+    }
+}
+
+size_t pacing_waiting(const struct engine *engine) {
+    size_t count = 0;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        count += engine->paces[c] ? engine->paces[c]->queue.count : 0;
+    return count;
+}
+
+int64_t pacing_wake_ns(struct engine *engine) {
+    int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        const struct pace *pace = engine->paces[c];
+        if (pace && pace->queue.count > 0)
+            wake_ns = clock_earlier(wake_ns, has_room(engine, c) ? now_ns : window_next_ns(&pace->window, now_ns));
+    }
+    return wake_ns;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/shard/shard.h"
+
+#include "core/engine/fence/fence_state.h"
+#include "core/engine/queue.h"
+
+#include <stdlib.h>
+
+struct error *shard_init(struct engine *engine, uint32_t count) {
+    engine->n_shards = count;
+    engine->stats.shards = count;
+    if (count == 0)
+        return NULL;
+    engine->shards = calloc(count, sizeof *engine->shards);
+    return engine->shards ? NULL : error_no_memory();
+}
+
+static const struct shard *shard_at(const struct engine *engine, const struct entry *entry) {
+    return &engine->shards[shard_of(engine, entry)];
+}
+
+uint32_t shard_term(const struct engine *engine, const struct entry *entry) {
+    return engine->shards ? shard_at(engine, entry)->term : 0;
+}
+
+static bool has_time(const struct engine *engine, const struct shard *shard) {
+    return shard->until_ns > engine->now.mono_ns + SHARD_MARGIN_NS;
+}
+
+bool shard_is_held(const struct engine *engine, const struct entry *entry) {
+    return !engine->shards || shard_at(engine, entry)->open;
+}
+
+bool shard_is_fresh(const struct engine *engine, const struct entry *entry) {
+    return !engine->shards || entry->read_term == shard_at(engine, entry)->term;
+}
+
+// As after a restart: another host has written since.
+static void forget_own_writes(struct entry *entry) {
+    struct workload_facts *w = &entry->facts;
+    w->clean_attempt = w->drained_attempt = 0;
+    w->misplaced = w->record_unsure = false;
+    w->given_up = w->exists && w->attempt > 1 ? DECIDE_GIVEN_UP_SEVERAL : 0;
+    w->status_due = w->exists && !w->finished;
+    entry->placed_attempt = entry->requested_cluster = entry->requested_attempt = entry->accepted_attempt = 0;
+    entry->written_source = entry->conflict_hash = 0;
+    entry->noop_patch_hash = 0;
+    entry->unsure = true;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+        m->facts.absent_ns = 0;
+        m->facts.excluded_until_ns = 0; // of an attempt that may be over
+        m->record_unsure = m->record;
+        m->noop_patch_hash = 0;
+        m->patched_source = 0;
+    }
+}
+
+static void open_shard(struct engine *engine, uint32_t number, bool anew) {
+    engine->shards[number].open = true;
+    engine->stats.shards_held++;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        size_t cursor = 0;
+        for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
+            if (shard_of(engine, e) != number)
+                continue;
+            if (anew)
+                forget_own_writes(e);
+            queue_entry(engine, e);
+        }
+    }
+}
+
+static void close_shard(struct engine *engine, struct shard *shard) {
+    shard->open = false;
+    engine->stats.shards_held--;
+}
+
+void shard_take(struct engine *engine, const struct engine_event *event) {
+    if (event->lease.shard >= engine->n_shards)
+        return;
+    struct shard *shard = &engine->shards[event->lease.shard];
+    bool other = shard->term != (uint32_t)event->lease.term;
+    shard->until_ns = event->lease.until_ns;
+    shard->term = (uint32_t)event->lease.term;
+    if (shard->open && (other || !has_time(engine, shard)))
+        close_shard(engine, shard);
+    if (shard->open || !has_time(engine, shard))
+        return;
+    bool anew = shard->opened != shard->term; // the lease may be known before there is time left of it
+    shard->opened = shard->term;
+    if (anew)
+        fence_begin(engine, event->lease.shard, engine->now);
+    open_shard(engine, event->lease.shard, anew);
+}
+
+void shard_tick(struct engine *engine) {
+    for (uint32_t i = 0; i < engine->n_shards; i++)
+        if (engine->shards[i].open && !has_time(engine, &engine->shards[i]))
+            close_shard(engine, &engine->shards[i]);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/status/own_record.h"
+
+#include "core/engine/clusters/cluster_state.h"
+
+bool own_record(const struct entry *entry) {
+    const struct workload_facts *w = &entry->facts;
+    return w->attempt && entry->accepted_attempt == w->attempt && entry->accepted_cluster == w->cluster;
+}
+
+void own_record_accept(struct engine *engine, struct entry *entry) {
+    if (entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER) // it has left
+        return;
+    entry->accepted_cluster = entry->facts.cluster;
+    entry->accepted_attempt = entry->facts.attempt;
+    if (!entry->facts.finished && !entry->facts.being_deleted)
+        cluster_count_active(engine, entry, entry->facts.cluster);
+}
+
+void own_record_count(struct engine *engine, struct entry *entry) {
+    const struct workload_facts *w = &entry->facts;
+    if (!w->attempt || w->cluster == DECIDE_UNKNOWN_CLUSTER || w->busy || own_record(entry))
+        return;
+    const struct mirror *m = entry_mirror(entry, w->cluster);
+    bool known = engine->workers[entry->kind][w->cluster].connected;
+    bool there = m && ((m->facts.present && m->facts.of_workload) || m->facts.may_exist);
+    bool counts = there || !known || w->gone_attempt == w->attempt;
+    cluster_count_active(engine, entry, counts && !w->finished && !w->being_deleted ? w->cluster : 0);
+}

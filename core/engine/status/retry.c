@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/status/retry.h"
+
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/engine/pending/pending_mirror.h"
+#include "core/engine/queue.h"
+#include "core/engine/status/rival.h"
+
+void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    const char *value = object_annotation(object, MARK_RETRY);
+    uint64_t wide = value ? text_hash(TEXT_HASH, value) : 0;
+    uint32_t hash = (uint32_t)(wide ^ wide >> 32);
+    // One that was there before this process began is no news.
+    if (had && value && hash != entry->retry_seen)
+        entry->retry_due_ns = clock_later(entry->retry_due_ns, engine->now.mono_ns);
+    entry->retry_seen = hash;
+}
+
+// Delays of writes to the workload. What is known of unanswered requests stays.
+static void free_workload(struct entry *entry) {
+    struct workload_facts *facts = &entry->facts;
+    facts->not_before_ns = 0;
+    facts->places = facts->statuses = facts->restores = (struct throttle){0};
+    facts->status_refusals = 0;
+    facts->status_due = true;
+    entry->noop_patch_hash = 0;
+    facts->status_held = false;
+    entry->failures = entry->refusals = 0;
+    entry->denied_status_hash = 0;
+    entry->denied_until_ns = 0;
+    entry->denials = (struct throttle){0};
+    entry->written_source = 0;
+    if (entry->kueue != KUEUE_ADMITTED)
+        entry->kueue = KUEUE_UNKNOWN;
+}
+
+static void free_mirror(struct mirror *mirror) {
+    mirror->facts.not_before_ns = mirror->facts.excluded_until_ns = mirror->facts.update_at_ns = 0;
+    mirror->failures = mirror->refusals = mirror->denials = 0;
+    rejections_end(&mirror->refused);
+    mirror->updates = (struct throttle){0};
+    mirror->noop_patch_hash = 0; // what was dropped may be accepted now
+    mirror->dropping_reported = false;
+    mirror->facts.update_due = true;
+    mirror->carry = CARRY_UNKNOWN;
+}
+
+void retry_free(struct entry *entry) {
+    free_workload(entry);
+    pending_drop(entry);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        free_mirror(m);
+}
+
+void retry_if_due(struct engine *engine, struct entry *entry) {
+    if (entry->retry_due_ns <= entry->retried_ns)
+        return;
+    int64_t at_ns = entry->retried_ns ? entry->retried_ns + RETRY_REST_NS : 0;
+    if (at_ns > engine->now.mono_ns) {
+        queue_wake(engine, entry, at_ns);
+        return;
+    }
+    entry->retried_ns = engine->now.mono_ns;
+    retry_free(entry);
+    rival_retried(engine, entry);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/store/store.h"
+
+#include "core/engine/decide/decide_pending.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
+
+static struct error *make_slots(struct store *store) {
+    store->parsed = calloc(store->max_trees + 1, sizeof *store->parsed);
+    if (!store->parsed)
+        return error_no_memory();
+    for (uint32_t i = (uint32_t)store->max_trees; i > 0; i--) {
+        store->parsed[i].older = store->free;
+        store->free = i;
+    }
+    return NULL;
+}
+
+struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed) {
+    *store = (struct store){.n_kinds = n_kinds, .max_trees = max_trees};
+    store->maps = calloc(n_kinds ? n_kinds : 1, sizeof *store->maps);
+    if (!store->maps)
+        return error_no_memory();
+    for (size_t i = 0; i < n_kinds; i++)
+        map_init(&store->maps[i], seed + i);
+    return make_slots(store);
+}
+
+bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
+    struct map *maps = realloc(store->maps, n_kinds * sizeof *maps);
+    if (!maps)
+        return false;
+    store->maps = maps;
+    for (size_t i = store->n_kinds; i < n_kinds; i++)
+        map_init(&maps[i], seed + i);
+    return true;
+}
+
+static void unlink_slot(struct store *store, uint32_t slot) {
+    struct parsed *p = &store->parsed[slot];
+    if (p->newer)
+        store->parsed[p->newer].older = p->older;
+    else
+        store->newest = p->older;
+    if (p->older)
+        store->parsed[p->older].newer = p->newer;
+    else
+        store->oldest = p->newer;
+}
+
+static void link_newest(struct store *store, uint32_t slot) {
+    struct parsed *p = &store->parsed[slot];
+    p->newer = 0;
+    p->older = store->newest;
+    if (store->newest)
+        store->parsed[store->newest].newer = slot;
+    else
+        store->oldest = slot;
+    store->newest = slot;
+}
+
+static void drop_tree(struct store *store, uint32_t slot) {
+    struct parsed *p = &store->parsed[slot];
+    if (!slot || !p->doc)
+        return;
+    unlink_slot(store, slot);
+    json_free(p->tree);
+    p->doc->slot = 0;
+    *p = (struct parsed){.older = store->free};
+    store->free = slot;
+    store->trees--;
+}
+
+static void keep_tree(struct store *store, struct doc *doc, struct json *tree) {
+    if (!store->free)
+        drop_tree(store, store->oldest);
+    uint32_t slot = store->free;
+    store->free = store->parsed[slot].older;
+    store->parsed[slot] = (struct parsed){.doc = doc, .tree = tree};
+    doc->slot = slot;
+    link_newest(store, slot);
+    store->trees++;
+}
+
+const char *doc_version(struct store *store, struct doc *doc) {
+    return *doc->version || !doc->text.own ? doc->version : object_version(doc_tree(store, doc));
+}
+
+static struct shared_text take_text(struct store *store, struct doc *doc) {
+    struct shared_text text = doc->text;
+    drop_tree(store, doc->slot);
+    *doc = (struct doc){0};
+    return text;
+}
+
+static void put_object(struct store *store, struct doc *doc, struct object *object) {
+    shared_text_set(&doc->text, TAKE(object->text), object->len);
+    const char *version = object_version(object->value);
+    if (strlen(version) < sizeof doc->version)
+        memcpy(doc->version, version, strlen(version) + 1);
+    keep_tree(store, doc, TAKE(object->value));
+    object_free(object);
+}
+
+// A new version of an object mostly has what the old one shared.
+static void set_doc(struct store *store, struct doc *doc, struct object *object) {
+    struct shared_text old = take_text(store, doc);
+    if (object)
+        put_object(store, doc, object);
+    if (old.block)
+        shared_text_share(&doc->text, &old);
+    shared_text_clear(&old);
+}
+
+void entry_set_object(struct store *store, struct entry *entry, struct object *object) {
+    entry->facts.exists = object;
+    set_doc(store, &entry->doc, object);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        shared_text_share(&entry->doc.text, &m->doc.text);
+}
+
+void mirror_set_object(struct store *store, struct entry *entry, struct mirror *mirror, struct object *object) {
+    mirror->facts.present = object;
+    set_doc(store, &mirror->doc, object);
+    shared_text_share(&mirror->doc.text, &entry->doc.text);
+}
+
+struct shared_text entry_take_text(struct store *store, struct entry *entry) {
+    entry->facts.exists = false;
+    return take_text(store, &entry->doc);
+}
+
+struct shared_text mirror_take_text(struct store *store, struct mirror *mirror) {
+    mirror->facts.present = false;
+    return take_text(store, &mirror->doc);
+}
+
+struct json *store_parse(const struct shared_text *text) {
+    AUTO_TEXT joined = NULL;
+    const char *whole = shared_text_read(text, &joined);
+    if (!whole)
+        return NULL;
+    struct json *tree = NULL;
+    struct error *error = json_parse(whole, text->len, &tree);
+    error_free(error);
+    return error ? NULL : tree;
+}
+
+struct json *doc_tree(struct store *store, struct doc *doc) {
+    if (doc->slot) {
+        if (store->newest != doc->slot) {
+            unlink_slot(store, doc->slot);
+            link_newest(store, doc->slot);
+        }
+        return store->parsed[doc->slot].tree;
+    }
+    struct json *tree = store_parse(&doc->text);
+    if (tree)
+        keep_tree(store, doc, tree);
+    return tree;
+}
+
+static void free_entry(struct store *store, struct entry *entry) {
+    while (entry->mirrors)
+        entry_remove_mirror(store, entry, entry_mirrors(entry));
+    fair_queue_remove(&entry->node);
+    entry_set_object(store, entry, NULL);
+    shared_text_clear(&entry->final_status);
+    story_clear(&entry->story);
+    if (entry->pending)
+        free(entry->pending->remark);
+    free(entry->pending);
+    free(entry->ticket);
+    free(entry->rival);
+    free(entry);
+}
+
+void store_free(struct store *store) {
+    for (size_t i = 0; i < store->n_kinds && store->maps; i++) {
+        size_t cursor = 0;
+        for (struct entry *e; (e = map_next(&store->maps[i], &cursor));)
+            free_entry(store, e);
+        map_free(&store->maps[i]);
+    }
+    free(store->maps);
+    free(store->parsed);
+    store->maps = NULL;
+    store->parsed = NULL;
+}
+
+static void write_key(char *out, const char *namespace_, const char *name) {
+    char *end = mempcpy(out, namespace_, strlen(namespace_));
+    *end++ = '/';
+    memcpy(end, name, strlen(name) + 1);
+}
+
+struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name) {
+    char key[KEY_MAX];
+    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
+    if (len >= sizeof key)
+        return NULL;
+    write_key(key, namespace_, name);
+    return map_get(&store->maps[kind], key);
+}
+
+struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name) {
+    struct entry *entry = store_get(store, kind, namespace_, name);
+    if (entry)
+        return entry;
+    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
+    if (len >= KEY_MAX)
+        return NULL;
+    entry = calloc(1, sizeof *entry + len + 1);
+    if (!entry)
+        return NULL;
+    write_key(entry->key, namespace_, name);
+    entry->name_at = (uint16_t)(space + 1);
+    entry->kind = (uint32_t)kind;
+    timer_init(&entry->timer);
+    if (!map_put(&store->maps[kind], entry->key, entry)) {
+        free(entry);
+        return NULL;
+    }
+    store->entries++;
+    return entry;
+}
+
+void store_remove(struct store *store, struct entry *entry) {
+    map_remove(&store->maps[entry->kind], entry->key);
+    store->entries--;
+    free_entry(store, entry);
+}
+
+struct mirror *entry_mirrors(const struct entry *entry) {
+    return (struct mirror *)entry->mirrors;
+}
+
+struct mirror *mirror_next(const struct mirror *mirror) {
+    return (struct mirror *)mirror->facts.next;
+}
+
+struct mirror *entry_mirror(const struct entry *entry, size_t cluster) {
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.cluster == cluster)
+            return m;
+    return NULL;
+}
+
+struct mirror *entry_make_mirror(struct entry *entry, size_t cluster) {
+    struct mirror *m = entry_mirror(entry, cluster);
+    if (m)
+        return m;
+    m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->facts.cluster = (uint32_t)cluster;
+    m->facts.next = entry->mirrors;
+    entry->mirrors = &m->facts;
+    return m;
+}
+
+void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror) {
+    struct mirror_facts **at = &entry->mirrors;
+    while (*at && *at != &mirror->facts)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = mirror->facts.next;
+    fair_queue_remove(&mirror->node);
+    mirror_set_object(store, entry, mirror, NULL);
+    free(mirror->ticket);
+    free(mirror->record);
+    free(mirror->reduced);
+    rejections_end(&mirror->refused);
+    free(mirror);
+}
+
+const char *entry_name(const struct entry *entry) {
+    return entry->key + entry->name_at;
+}
+
+void entry_namespace(const struct entry *entry, char out[254]) {
+    size_t len = entry->name_at - 1U;
+    if (len > 253)
+        len = 253;
+    memcpy(out, entry->key, len);
+    out[len] = '\0';
+}
