@@ -33,8 +33,8 @@ def written():
 
 def answers():
     """(all reasons of answers of API servers, those of answers that are told at once)"""
-    names = dict(ANSWER.findall(files.read("core/kube/response.c") or ""))
-    body = re.search(r"bool reason_is_permanent\(.*?\n}\n", files.read("core/kube/response.c") or "", re.DOTALL)
+    names = dict(ANSWER.findall(files.read("core/kube/client/response.c") or ""))
+    body = re.search(r"bool reason_is_permanent\(.*?\n}\n", files.read("core/kube/client/response.c") or "", re.DOTALL)
     told = re.findall(r"case (REASON_\w+):", body.group(0)) if body else []
     return set(names.values()), {names[name] for name in told}
 
