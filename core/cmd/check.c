@@ -6,7 +6,7 @@
 #include "core/cmd/rbac/rbac.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/preflight.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/transport/curl_transport.h"
@@ -32,10 +32,10 @@ static const struct flag flags[] = {
 struct check {
     struct config *config;
     struct adapters *adapters;
-    struct connection *connections; // management first; without an endpoint where a kubeconfig is invalid
-    struct source_items directory;  // the workers of workersFrom.directory
-    struct rbac_options namespaced; // its namespaces
-    size_t n_workers;               // of all sources that were read
+    struct cluster_connection *connections; // management first; without an endpoint where a kubeconfig is invalid
+    struct source_items directory;          // the workers of workersFrom.directory
+    struct rbac_options namespaced;         // its namespaces
+    size_t n_workers;                       // of all sources that were read
     bool online;
     struct problems problems, warnings;
 };

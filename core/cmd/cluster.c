@@ -59,7 +59,7 @@ struct error *cluster_load(const char *paths, const char *context, struct endpoi
 }
 
 struct error *cluster_beside(const struct config *config, const char *kubeconfigs, struct endpoint **out) {
-    struct connection connection = {.endpoint = NULL};
+    struct cluster_connection connection = {.endpoint = NULL};
     struct endpoint *users = NULL;
     struct error *error =
         connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);

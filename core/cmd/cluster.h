@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/config/config.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/kube/client/client.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 // Zero-initialised.
 struct cluster {
     const char *role; // "worker", "management": begins lines and messages
-    struct connection connection;
+    struct cluster_connection connection;
     struct client *client;
     char *uid; // of namespace kube-system
 };

@@ -22,7 +22,7 @@ struct live_program {
     struct config *reloaded;     // the same, once it is not that of the options; owned
     struct sources *sources;
     struct source_objects *objects;
-    struct watcher *watcher;
+    struct folder_watcher *watcher;
     struct watched_folder *file;  // the directory of the configuration
     struct source_folder *folder; // NULL: none is configured
     char *first;                  // the text of the configuration at the start; NULL: not known
@@ -181,9 +181,9 @@ static struct error *watch_file(struct live_program *live) {
     live->name = strdup(slash ? slash + 1 : path);
     if (!live->directory || !live->name)
         return error_no_memory();
-    struct watcher_options options = {
+    struct folder_watcher_options options = {
         .directory = live->directory, .matters = matters, .changed = changed, .ctx = live};
-    return watcher_add(live->watcher, &options, &live->file);
+    return folder_watcher_add(live->watcher, &options, &live->file);
 }
 
 static struct error *start(struct live_program *live) {
@@ -194,22 +194,22 @@ static struct error *start(struct live_program *live) {
     if (!error)
         error = source_objects_new(live->sources, live->options.host, &live->objects);
     if (!error)
-        error = watcher_new(&live->watcher);
+        error = folder_watcher_new(&live->watcher);
     if (!error)
         error = watch_file(live);
     if (!error)
         error = use(live, live->config);
     if (!error)
-        error = watcher_start(live->watcher);
+        error = folder_watcher_start(live->watcher);
     return error ? error : source_objects_attach(live->objects); // last: it runs until the host stops
 }
 
 void live_stop(struct live_program *live) {
     if (!live)
         return;
-    watcher_stop(live->watcher);
+    folder_watcher_stop(live->watcher);
     source_folder_free(live->folder);
-    watcher_free(live->watcher);
+    folder_watcher_free(live->watcher);
     source_objects_free(live->objects);
     sources_free(live->sources);
     config_free(live->reloaded);
@@ -234,5 +234,5 @@ struct error *live_start(const struct live_options *options, struct live_program
 }
 
 void live_reload(struct live_program *live) {
-    watcher_call(live->watcher);
+    folder_watcher_call(live->watcher);
 }

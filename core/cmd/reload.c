@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/json/yaml.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ char *reload_text(const char *path) {
 }
 
 static void check_worker(const struct config *config, const struct config_cluster *worker, struct problems *problems) {
-    struct connection connection = {0};
+    struct cluster_connection connection = {0};
     struct error *error = connection_load(&connection, worker, &config->credential_plugins, clock_now().wall_ns);
     problems_add_error(problems, error_wrap(error, "%s:%zu: %s", config->path, worker->kubeconfig_line, worker->name));
     connection_close(&connection);

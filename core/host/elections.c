@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
 #include "core/kube/transport/loop.h"
 
@@ -24,7 +24,7 @@ struct elections {
     void *ctx;
     struct gates gates;
     char identity[LEASE_IDENTITY_MAX], name[64];
-    struct connection connection;
+    struct cluster_connection connection;
     struct loop *loop;
     struct election *election; // on the thread only
     bool leave;                // the same

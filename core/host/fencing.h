@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renews the Lease for the guard of one worker, and posts what is known of that guard (docs/fencing.md). Belongs to the
-// thread of its link.
+// thread of its cluster_io.
 #ifndef WHARF_HOST_FENCING_H
 #define WHARF_HOST_FENCING_H
 

@@ -32,7 +32,7 @@
 
 struct watched_folder {
     struct watched_folder *next;
-    struct watcher_options options;
+    struct folder_watcher_options options;
     char *directory;
     int wd;            // -1: the directory does not exist, or is polled
     int64_t retry_ns;  // then: when to try again
@@ -46,7 +46,7 @@ struct watched_folder {
     size_t n_partial;
 };
 
-struct watcher {
+struct folder_watcher {
     struct watched_folder *first;
     int inotify, wake; // inotify -1: all instances are used up
     atomic_bool stop, call;
@@ -61,12 +61,12 @@ static size_t find_partial(const struct watched_folder *watched, const char *nam
     return i;
 }
 
-bool watcher_is_partial(const struct watched_folder *watched, const char *name) {
+bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name) {
     return find_partial(watched, name) < watched->n_partial;
 }
 
 static void set_partial(struct watched_folder *watched, const char *name) {
-    if (watched->n_partial == PARTIAL_MAX || watcher_is_partial(watched, name))
+    if (watched->n_partial == PARTIAL_MAX || folder_watcher_is_partial(watched, name))
         return;
     char *copy = strdup(name);
     char **slot = copy ? array_next(&watched->partial, watched->n_partial, sizeof *slot) : NULL;
@@ -120,7 +120,7 @@ static void report_unwatched(struct watched_folder *watched, int why, bool polle
     watched->missing_told = true;
 }
 
-static void open_watch(struct watcher *watcher, struct watched_folder *watched, int64_t now_ns) {
+static void open_watch(struct folder_watcher *watcher, struct watched_folder *watched, int64_t now_ns) {
     if (watcher->inotify < 0) {
         poll_folder(watched, now_ns);
         return;
@@ -171,7 +171,7 @@ static void take_change(struct watched_folder *watched, const struct inotify_eve
         note_change(watched, now_ns);
 }
 
-static void take_event(struct watcher *watcher, const struct inotify_event *event, int64_t now_ns) {
+static void take_event(struct folder_watcher *watcher, const struct inotify_event *event, int64_t now_ns) {
     bool all = event->mask & IN_Q_OVERFLOW;
     for (struct watched_folder *w = watcher->first; w; w = w->next) {
         if (all) {
@@ -183,7 +183,7 @@ static void take_event(struct watcher *watcher, const struct inotify_event *even
     }
 }
 
-static void take_events(struct watcher *watcher) {
+static void take_events(struct folder_watcher *watcher) {
     _Alignas(struct inotify_event) char bytes[4096];
     int64_t now_ns = clock_now().mono_ns;
     ssize_t len;
@@ -201,7 +201,7 @@ static int64_t due_ns(const struct watched_folder *watched) {
 }
 
 // A handler may add and remove what is watched, also itself: the list is searched again after each call.
-static bool report_one(struct watcher *watcher, int64_t now_ns) {
+static bool report_one(struct folder_watcher *watcher, int64_t now_ns) {
     for (struct watched_folder *w = watcher->first; w; w = w->next) {
         if (w->wd < 0 && now_ns >= w->retry_ns) {
             open_watch(watcher, w, now_ns);
@@ -217,7 +217,7 @@ static bool report_one(struct watcher *watcher, int64_t now_ns) {
     return false;
 }
 
-static void close_watch(struct watcher *watcher, struct watched_folder *watched) {
+static void close_watch(struct folder_watcher *watcher, struct watched_folder *watched) {
     bool shared = false;
     for (const struct watched_folder *w = watcher->first; w; w = w->next)
         shared |= w != watched && w->wd == watched->wd;
@@ -227,7 +227,7 @@ static void close_watch(struct watcher *watcher, struct watched_folder *watched)
 }
 
 // Without an instance, directories are polled.
-static void open_inotify(struct watcher *watcher) {
+static void open_inotify(struct folder_watcher *watcher) {
     if (watcher->inotify < 0)
         watcher->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watcher->inotify < 0)
@@ -238,7 +238,7 @@ static void open_inotify(struct watcher *watcher) {
 }
 
 // The path may lead to another directory by now.
-static void call_all(struct watcher *watcher) {
+static void call_all(struct folder_watcher *watcher) {
     open_inotify(watcher);
     for (struct watched_folder *w = watcher->first, *next; w; w = next) {
         next = w->next;
@@ -249,7 +249,7 @@ static void call_all(struct watcher *watcher) {
     }
 }
 
-static int wait_ms(const struct watcher *watcher) {
+static int wait_ms(const struct folder_watcher *watcher) {
     int64_t at_ns = CLOCK_NEVER;
     for (const struct watched_folder *w = watcher->first; w; w = w->next)
         at_ns = clock_earlier(at_ns, due_ns(w));
@@ -259,8 +259,8 @@ static int wait_ms(const struct watcher *watcher) {
     return left_ns > 0 ? (int)(left_ns / CLOCK_MS) + 1 : 0;
 }
 
-static void *watcher_main(void *arg) {
-    struct watcher *watcher = arg;
+static void *folder_watcher_main(void *arg) {
+    struct folder_watcher *watcher = arg;
     (void)pthread_setname_np(pthread_self(), "config");
     background_set(true);
     while (!atomic_load(&watcher->stop)) {
@@ -279,15 +279,15 @@ static void *watcher_main(void *arg) {
     return NULL;
 }
 
-struct error *watcher_new(struct watcher **out) {
-    struct watcher *watcher = calloc(1, sizeof *watcher);
+struct error *folder_watcher_new(struct folder_watcher **out) {
+    struct folder_watcher *watcher = calloc(1, sizeof *watcher);
     if (!watcher)
         return error_no_memory();
     watcher->inotify = -1;
     watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (watcher->wake < 0) {
         int why = errno;
-        watcher_free(watcher);
+        folder_watcher_free(watcher);
         return error_new(ERROR_IO, "cannot watch files: %s", strerror(why));
     }
     open_inotify(watcher);
@@ -295,8 +295,8 @@ struct error *watcher_new(struct watcher **out) {
     return NULL;
 }
 
-struct error *watcher_start(struct watcher *watcher) {
-    int code = pthread_create(&watcher->thread, NULL, watcher_main, watcher);
+struct error *folder_watcher_start(struct folder_watcher *watcher) {
+    int code = pthread_create(&watcher->thread, NULL, folder_watcher_main, watcher);
     watcher->started = code == 0;
     return code == 0 ? NULL : error_new(ERROR_IO, "cannot start the thread that watches files: %s", strerror(code));
 }
@@ -308,7 +308,7 @@ static void watched_free(struct watched_folder *watched) {
     free(watched);
 }
 
-void watcher_stop(struct watcher *watcher) {
+void folder_watcher_stop(struct folder_watcher *watcher) {
     if (!watcher || !watcher->started)
         return;
     atomic_store(&watcher->stop, true);
@@ -317,10 +317,10 @@ void watcher_stop(struct watcher *watcher) {
     watcher->started = false;
 }
 
-void watcher_free(struct watcher *watcher) {
+void folder_watcher_free(struct folder_watcher *watcher) {
     if (!watcher)
         return;
-    watcher_stop(watcher);
+    folder_watcher_stop(watcher);
     while (watcher->first) {
         struct watched_folder *first = watcher->first;
         watcher->first = first->next;
@@ -333,12 +333,13 @@ void watcher_free(struct watcher *watcher) {
     free(watcher);
 }
 
-void watcher_call(struct watcher *watcher) {
+void folder_watcher_call(struct folder_watcher *watcher) {
     atomic_store(&watcher->call, true);
     (void)eventfd_write(watcher->wake, 1);
 }
 
-struct error *watcher_add(struct watcher *watcher, const struct watcher_options *options, struct watched_folder **out) {
+struct error *folder_watcher_add(struct folder_watcher *watcher, const struct folder_watcher_options *options,
+                                 struct watched_folder **out) {
     struct watched_folder *watched = calloc(1, sizeof *watched);
     char *directory = strdup(options->directory);
     if (!watched || !directory) {
@@ -355,7 +356,7 @@ struct error *watcher_add(struct watcher *watcher, const struct watcher_options 
     return NULL;
 }
 
-void watcher_remove(struct watcher *watcher, struct watched_folder *watched) {
+void folder_watcher_remove(struct folder_watcher *watcher, struct watched_folder *watched) {
     if (!watched)
         return;
     close_watch(watcher, watched);

@@ -10,33 +10,34 @@
 
 #include <stdbool.h>
 
-struct watcher;
+struct folder_watcher;
 
 // What is to be watched; copied.
-struct watcher_options {
+struct folder_watcher_options {
     const char *directory;
     bool (*matters)(void *ctx, const char *name); // whether a change of this file does
-    bool partial;                                 // keep track of files that are being written, see watcher_is_partial
-    // Called on the watcher's thread: once at first, and after changes; `forced`: by watcher_call.
+    bool partial; // keep track of files that are being written, see folder_watcher_is_partial
+    // Called on the watcher's thread: once at first, and after changes; `forced`: by folder_watcher_call.
     void (*changed)(void *ctx, bool forced);
     void *ctx;
 };
 
-struct error *watcher_new(struct watcher **out);
-struct error *watcher_start(struct watcher *watcher);
+struct error *folder_watcher_new(struct folder_watcher **out);
+struct error *folder_watcher_start(struct folder_watcher *watcher);
 // Ends the thread: nothing is called afterwards. Both: NULL is allowed.
-void watcher_stop(struct watcher *watcher);
-void watcher_free(struct watcher *watcher); // and what it watches
+void folder_watcher_stop(struct folder_watcher *watcher);
+void folder_watcher_free(struct folder_watcher *watcher); // and what it watches
 
 // Calls all that is watched, even if nothing has changed. From any thread.
-void watcher_call(struct watcher *watcher);
+void folder_watcher_call(struct folder_watcher *watcher);
 
 // While the thread does not run, or on it.
 struct watched_folder;
-struct error *watcher_add(struct watcher *watcher, const struct watcher_options *options, struct watched_folder **out);
-void watcher_remove(struct watcher *watcher, struct watched_folder *watched); // NULL is allowed
+struct error *folder_watcher_add(struct folder_watcher *watcher, const struct folder_watcher_options *options,
+                                 struct watched_folder **out);
+void folder_watcher_remove(struct folder_watcher *watcher, struct watched_folder *watched); // NULL is allowed
 
 // Whether somebody has begun to write the file and has not closed it yet.
-bool watcher_is_partial(const struct watched_folder *watched, const char *name);
+bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name);
 
 #endif

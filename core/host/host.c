@@ -147,8 +147,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .seals = startup_seals(host->startup),
                                      .adopt_until_ns = startup_adopt_until_ns(host->startup),
                                      .log_decisions = log_enabled(LOG_DEBUG),
-                                     .kinds = host->wire_settings.link.kinds,
-                                     .n_kinds = host->wire_settings.link.n_kinds,
+                                     .kinds = host->thread_settings.io.kinds,
+                                     .n_kinds = host->thread_settings.io.n_kinds,
                                      .create_namespaces = config->create_namespaces,
                                      .kueue_carried = config->kueue_carried,
                                      .fencing = settings_fencing(config),
@@ -180,7 +180,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     queries_open(host->queries, poke, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // the engine knows them before it sees the first workload
-    wire_watch(host->clusters[ENGINE_MANAGEMENT]->wire);
+    cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);
     elections_start(host->elections, origin, host_policy(host));
     namespace_watch_set(host->namespace_watch, config_needs_namespaces(config));
     return namespace_watch_attach(host->namespace_watch);

@@ -89,21 +89,21 @@ struct error *clusters_init(struct host *host) {
 
 struct error *clusters_open_management(struct host *host) {
     struct host_cluster *cluster = host->clusters[ENGINE_MANAGEMENT];
-    struct error *error = wire_open(host, &cluster->wire);
-    host->management = cluster->wire;
+    struct error *error = cluster_thread_open(host, &cluster->thread);
+    host->management = cluster->thread;
     return error;
 }
 
 bool clusters_deliver(void *ctx, struct command_batch *batch) {
     struct host *host = ctx;
-    struct wire *wire = host->clusters[batch->cluster]->wire;
-    return wire && wire_deliver(wire, batch);
+    struct cluster_thread *thread = host->clusters[batch->cluster]->thread;
+    return thread && cluster_thread_deliver(thread, batch);
 }
 
 size_t clusters_pending(const struct host *host) {
     size_t count = 0;
     for (size_t c = 0; c < host->n_clusters; c++)
-        count += host->clusters[c]->wire ? atomic_load(&host->clusters[c]->wire->pending) : 0;
+        count += host->clusters[c]->thread ? atomic_load(&host->clusters[c]->thread->pending) : 0;
     return count;
 }
 
@@ -111,34 +111,34 @@ void clusters_stop(struct host *host) {
     if (host->inbox)
         inbox_close(host->inbox);
     for (size_t c = 0; c < host->n_clusters; c++)
-        if (host->clusters[c]->wire)
-            atomic_store(&host->clusters[c]->wire->stop, true);
+        if (host->clusters[c]->thread)
+            atomic_store(&host->clusters[c]->thread->stop, true);
     for (size_t c = 0; c < host->n_clusters; c++) {
         struct host_cluster *cluster = host->clusters[c];
-        if (cluster->wire)
-            wire_stop(cluster->wire);
+        if (cluster->thread)
+            cluster_thread_stop(cluster->thread);
         if (cluster->replacement)
-            wire_stop(cluster->replacement);
+            cluster_thread_stop(cluster->replacement);
         if (cluster->opening)
-            wire_stop(cluster->opening);
+            cluster_thread_stop(cluster->opening);
     }
-    for (struct wire *wire = host->closing; wire; wire = wire->next)
-        wire_stop(wire);
+    for (struct cluster_thread *thread = host->closing; thread; thread = thread->next)
+        cluster_thread_stop(thread);
 }
 
 void clusters_free(struct host *host) {
     clusters_stop(host);
     for (size_t c = 0; c < host->n_clusters; c++) {
-        wire_free(host->clusters[c]->wire);
-        wire_free(host->clusters[c]->replacement);
-        wire_free(host->clusters[c]->opening);
+        cluster_thread_free(host->clusters[c]->thread);
+        cluster_thread_free(host->clusters[c]->replacement);
+        cluster_thread_free(host->clusters[c]->opening);
         worker_spec_clear(&host->clusters[c]->spec);
         free(host->clusters[c]->name);
         free(host->clusters[c]);
     }
-    for (struct wire *wire = host->closing, *next; wire; wire = next) {
-        next = wire->next;
-        wire_free(wire);
+    for (struct cluster_thread *thread = host->closing, *next; thread; thread = next) {
+        next = thread->next;
+        cluster_thread_free(thread);
     }
     free(host->clusters);
     free(host->names);

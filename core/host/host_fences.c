@@ -7,10 +7,10 @@ void fences_tick(struct host *host) {
     for (size_t c = 1; c < host->n_clusters; c++) {
         struct host_cluster *cluster = host->clusters[c];
         uint64_t renews = engine_has_worker(host->turn.engine, c) ? engine_renews(host->turn.engine, c) : 0;
-        if (!cluster->wire || (cluster->fenced == cluster->wire && cluster->renews == renews) ||
-            !wire_fence(cluster->wire, renews))
+        if (!cluster->thread || (cluster->fenced == cluster->thread && cluster->renews == renews) ||
+            !cluster_thread_fence(cluster->thread, renews))
             continue;
-        cluster->fenced = cluster->wire;
+        cluster->fenced = cluster->thread;
         cluster->renews = renews;
     }
 }

@@ -9,7 +9,7 @@
 #include "core/host/check/rights.h"
 #include "core/host/elections.h"
 #include "core/host/host.h"
-#include "core/host/io/cluster_connection.h"
+#include "core/host/io/cluster_thread.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/startup.h"
 #include "core/host/turn/heartbeat.h"
@@ -47,23 +47,23 @@ struct host_cluster {
     uint64_t told_identity;   // hash
     uint64_t recorded;        // hash of what is recorded of it, see worker_records_set
     bool told_unsettled;
-    struct wire *fenced;      // the connection that was told `renews`, see fences_tick
-    uint64_t renews;          // shards
-    struct meter meter;       // of all its connections
-    struct wire *wire;        // NULL: not open
-    struct wire *opening;     // NULL: none is being opened
-    struct wire *replacement; // opened, and waits for `replaced`,
-    struct wire *replaced;    // which is being closed, to be quiet
-    bool reopen;              // other credentials or address: needs another wire
-    int64_t open_at_ns;       // next attempt to open one; CLOCK_NEVER: none is due
-    int64_t open_wait_ns;     // backoff before that attempt; 0: none has failed
+    struct cluster_thread *fenced;      // the connection that was told `renews`, see fences_tick
+    uint64_t renews;                    // shards
+    struct meter meter;                 // of all its connections
+    struct cluster_thread *thread;      // NULL: not open
+    struct cluster_thread *opening;     // NULL: none is being opened
+    struct cluster_thread *replacement; // opened, and waits for `replaced`,
+    struct cluster_thread *replaced;    // which is being closed, to be quiet
+    bool reopen;                        // other credentials or address: needs another thread
+    int64_t open_at_ns;                 // next attempt to open one; CLOCK_NEVER: none is due
+    int64_t open_wait_ns;               // backoff before that attempt; 0: none has failed
 };
 
 struct host {
     const struct config *config;
     const struct adapters *first;            // adapters as given to host_new
     const struct adapters *_Atomic adapters; // see host_adapters
-    struct wire_settings wire_settings;      // in use, with the kinds that the engine has
+    struct thread_settings thread_settings;  // in use, with the kinds that the engine has
     unsigned configured;                     // how often they have changed
     bool all_configured;                     // each connection has been given them
     int64_t configure_at_ns;                 // when what failed for lack of memory is tried again
@@ -76,15 +76,15 @@ struct host {
     size_t n_clusters;
     struct queries *queries; // of other threads
     struct worker_records *records;
-    struct wire *management; // also of clusters[0], for other threads
-    struct wire *closing;    // a list
+    struct cluster_thread *management; // also of clusters[0], for other threads
+    struct cluster_thread *closing;    // a list
     pthread_mutex_t wanted_mutex;
     struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
     size_t n_wanted;
     enum removal wanted_removal;
-    bool is_wanted;                          // it has not been taken yet
-    struct engine_settings settings;         // under the mutex, like `is_set` and
-    struct wire_settings next_wire_settings; // without kinds
+    bool is_wanted;                              // it has not been taken yet
+    struct engine_settings settings;             // under the mutex, like `is_set` and
+    struct thread_settings next_thread_settings; // without kinds
     struct rights_features features;
     struct placement_settings *placement; // of settings
     struct namespace_watch *namespace_watch;
@@ -115,15 +115,15 @@ void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
 
 // host_wires.c
-void wires_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
+void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
 // Uses other credentials on the open connection; false: it has to be opened anew.
-bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
-void wires_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
+bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
+void cluster_threads_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
 // Kinds from `first` on are new: they are lost where the cluster has no connection.
-void wires_lost(struct host *host, size_t first);
-void wires_close(struct host *host, struct host_cluster *cluster);
-bool wires_are_closed(const struct host *host, size_t cluster);
-void wires_reap(struct host *host);
+void cluster_threads_lost(struct host *host, size_t first);
+void cluster_threads_close(struct host *host, struct host_cluster *cluster);
+bool cluster_threads_are_closed(const struct host *host, size_t cluster);
+void cluster_threads_reap(struct host *host);
 
 // host_workers.c
 // Does what is due to have the workers that are wanted. Returns the time of the next call needed.

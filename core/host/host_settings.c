@@ -34,12 +34,12 @@ struct fence_options settings_fencing(const struct config *config) {
                                   .after_ns = config->fencing.after_ns};
 }
 
-static struct wire_settings wire_settings_of(const struct config *config) {
+static struct thread_settings thread_settings_of(const struct config *config) {
     struct fencing_settings fencing = {.enabled = config->fencing.enabled, .after_ns = config->fencing.after_ns};
     text_copy(fencing.namespace_, sizeof fencing.namespace_,
               config->fencing.namespace_ ? config->fencing.namespace_ : CONFIG_FENCING_NAMESPACE);
-    return (struct wire_settings){
-        .link = {.pod_events = config->pod_events, .capacity = config->placement.capacity, .fencing = fencing},
+    return (struct thread_settings){
+        .io = {.pod_events = config->pod_events, .capacity = config->placement.capacity, .fencing = fencing},
         .memory_per_cluster = config->memory_per_cluster,
         .max_object_size = config->max_object_size,
         .max_object_nodes = config->max_object_nodes,
@@ -47,9 +47,9 @@ static struct wire_settings wire_settings_of(const struct config *config) {
 }
 
 void settings_init(struct host *host) {
-    host->wire_settings = host->next_wire_settings = wire_settings_of(host->config);
-    host->wire_settings.link.kinds = host->first->kinds;
-    host->wire_settings.link.n_kinds = host->first->n_kinds;
+    host->thread_settings = host->next_thread_settings = thread_settings_of(host->config);
+    host->thread_settings.io.kinds = host->first->kinds;
+    host->thread_settings.io.n_kinds = host->first->n_kinds;
     host->features = rights_features_of(host->config);
     host->all_configured = true;
     host->configure_at_ns = CLOCK_NEVER;
@@ -93,7 +93,7 @@ void host_configure(struct host *host, const struct config *config) {
                                               .burst = config->burst,
                                               .status_bytes = config->status_bytes};
     host->settings.namespaces = namespaces;
-    host->next_wire_settings = wire_settings_of(config);
+    host->next_thread_settings = thread_settings_of(config);
     host->features = rights_features_of(config);
     host->is_set = true;
     pthread_mutex_unlock(&host->wanted_mutex);
@@ -109,23 +109,21 @@ static void changed(struct host *host) {
     host->all_configured = false;
 }
 
-static void take_wire_settings(struct host *host, const struct wire_settings *next) {
-    struct wire_settings settings = *next;
-    settings.link.kinds = host->wire_settings.link.kinds;
-    settings.link.n_kinds = host->wire_settings.link.n_kinds;
-    const struct wire_settings *now = &host->wire_settings;
-    if (settings.link.pod_events == now->link.pod_events && settings.link.capacity == now->link.capacity &&
+static void use_thread_settings(struct host *host, const struct thread_settings *next) {
+    struct thread_settings settings = *next;
+    settings.io.kinds = host->thread_settings.io.kinds;
+    settings.io.n_kinds = host->thread_settings.io.n_kinds;
+    const struct thread_settings *now = &host->thread_settings;
+    if (settings.io.pod_events == now->io.pod_events && settings.io.capacity == now->io.capacity &&
         settings.memory_per_cluster == now->memory_per_cluster &&
-        settings.link.fencing.enabled == now->link.fencing.enabled &&
-        settings.link.fencing.epoch == now->link.fencing.epoch &&
-        settings.link.fencing.after_ns == now->link.fencing.after_ns &&
-        settings.max_object_size == now->max_object_size && settings.max_object_nodes == now->max_object_nodes &&
-        settings.max_status_size == now->max_status_size)
+        settings.io.fencing.enabled == now->io.fencing.enabled && settings.io.fencing.epoch == now->io.fencing.epoch &&
+        settings.io.fencing.after_ns == now->io.fencing.after_ns && settings.max_object_size == now->max_object_size &&
+        settings.max_object_nodes == now->max_object_nodes && settings.max_status_size == now->max_status_size)
         return;
     struct budget budget;
     budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);
     inbox_limit(host->inbox, budget.max_queued);
-    host->wire_settings = settings;
+    host->thread_settings = settings;
     changed(host);
 }
 
@@ -133,7 +131,7 @@ static void take_settings(struct host *host) {
     pthread_mutex_lock(&host->wanted_mutex);
     bool is_set = host->is_set;
     struct engine_settings settings = host->settings;
-    struct wire_settings wires = host->next_wire_settings;
+    struct thread_settings next_threads = host->next_thread_settings;
     host->is_set = false;
     host->settings.namespaces = NULL;
     struct placement_settings *placement = TAKE(host->placement);
@@ -143,8 +141,8 @@ static void take_settings(struct host *host) {
     settings.placement = placement ? placement_settings_options(placement) : NULL;
     engine_configure(host->turn.engine, &settings);
     placement_settings_free(placement);
-    wires.link.fencing.epoch = engine_fence_epoch(host->turn.engine);
-    take_wire_settings(host, &wires);
+    next_threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
+    use_thread_settings(host, &next_threads);
 }
 
 static bool take_kinds(struct host *host, struct moment now) {
@@ -159,9 +157,9 @@ static bool take_kinds(struct host *host, struct moment now) {
         return false;
     }
     dispatch_set_kinds(host->turn.dispatch, adapters->kinds);
-    host->wire_settings.link.kinds = adapters->kinds;
-    host->wire_settings.link.n_kinds = adapters->n_kinds;
-    wires_lost(host, first);
+    host->thread_settings.io.kinds = adapters->kinds;
+    host->thread_settings.io.n_kinds = adapters->n_kinds;
+    cluster_threads_lost(host, first);
     changed(host);
     return true;
 }
@@ -170,8 +168,8 @@ static bool take_kinds(struct host *host, struct moment now) {
 static bool configure_wires(struct host *host) {
     bool all = true;
     for (size_t c = 0; c < host->n_clusters; c++) {
-        struct wire *wire = host->clusters[c]->wire;
-        all = (!wire || wire->configured == host->configured || wire_configure(wire)) && all;
+        struct cluster_thread *thread = host->clusters[c]->thread;
+        all = (!thread || thread->configured == host->configured || cluster_thread_configure(thread)) && all;
     }
     return all;
 }

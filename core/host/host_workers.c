@@ -58,8 +58,8 @@ static void change(struct host *host, struct host_cluster *cluster, struct worke
         log_fields(LOG_INFO, "the worker stays: it is in the configuration again", {"cluster", cluster->name});
     cluster->state = CLUSTER_USED;
     if (is_same_connection(&cluster->spec, spec)) {
-        wires_recheck(cluster);
-    } else if (!wires_renew(host, cluster, spec)) {
+        cluster_threads_recheck(cluster);
+    } else if (!cluster_threads_renew(host, cluster, spec)) {
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
@@ -244,12 +244,12 @@ static void leave(struct host *host, struct host_cluster *cluster) {
     if (cluster->joined)
         post(host, cluster, WORKER_LEFT);
     record(host, cluster);
-    wires_close(host, cluster);
+    cluster_threads_close(host, cluster);
 }
 
 // The line of the inbox is empty: the engine has forgotten the worker, and nothing of its connections follows.
 static bool is_over(const struct host *host, const struct host_cluster *cluster) {
-    return wires_are_closed(host, cluster->index) && inbox_is_empty(host->inbox, cluster->index) &&
+    return cluster_threads_are_closed(host, cluster->index) && inbox_is_empty(host->inbox, cluster->index) &&
            !engine_has_worker(host->turn.engine, cluster->index);
 }
 
@@ -266,7 +266,7 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
     if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
         tell(host, cluster);
         record(host, cluster);
-        wires_open(host, cluster, now);
+        cluster_threads_open(host, cluster, now);
     } else if (cluster->state == CLUSTER_LEFT && is_over(host, cluster)) {
         clusters_vacate(host, cluster);
     }
@@ -275,7 +275,7 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
 void workers_tick(struct host *host, struct moment now) {
     take_wanted(host);
     take_policy(host);
-    wires_reap(host);
+    cluster_threads_reap(host);
     bool look = now.mono_ns >= host->left_at_ns;
     if (look)
         host->left_at_ns = CLOCK_NEVER;

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/kube/api/token_request.h"
 #include "core/kube/client/ask.h"
 
@@ -45,7 +45,7 @@ static void release(struct token_job *job) {
         job_free(job);
 }
 
-static struct error *request(const struct token_job *job, struct connection *connection, char **token) {
+static struct error *request(const struct token_job *job, struct cluster_connection *connection, char **token) {
     struct client *client = NULL;
     struct token_request wanted = {.body = NULL};
     __attribute__((cleanup(ask_cleanup))) struct response response = {0};
@@ -63,7 +63,7 @@ static struct error *request(const struct token_job *job, struct connection *con
 }
 
 static struct error *run(const struct token_job *job, char **token) {
-    struct connection connection = {0};
+    struct cluster_connection connection = {0};
     struct error *error = kubeconfig_parse(job->kubeconfig, strlen(job->kubeconfig), "kubeconfig", job->context,
                                            job->policy, &connection.endpoint);
     if (!error)

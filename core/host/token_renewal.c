@@ -238,7 +238,7 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
     return renewal->job ? CLOCK_NEVER : renewal->retry_ns;
 }
 
-int64_t renewals_tick(struct renewals *renewals, const struct connection *management, struct moment now) {
+int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     size_t cursor = 0;
     struct renewal *renewal;

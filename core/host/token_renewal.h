@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_TOKEN_RENEWAL_H
 #define WHARF_HOST_TOKEN_RENEWAL_H
 
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/sources/worker_objects.h"
 
 struct renewals;
@@ -27,7 +27,7 @@ struct error *renewals_see(struct renewals *renewals, const char *key, const str
 void renewals_forget(struct renewals *renewals, const char *key);
 
 // Does what is due; returns the monotonic time of the next call needed.
-int64_t renewals_tick(struct renewals *renewals, const struct connection *management, struct moment now);
+int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now);
 // The connection is about to be closed.
 void renewals_stop(struct renewals *renewals);
 

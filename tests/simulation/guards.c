@@ -59,7 +59,7 @@ struct guards {
     int64_t looked_ns;
     // Of the present process of each replica of the host.
     struct {
-        const struct link *told[TRIAL_CLUSTERS];
+        const struct cluster_io *told[TRIAL_CLUSTERS];
         uint64_t renews[TRIAL_CLUSTERS]; // shards
     } hosts[TRIAL_HOSTS];
 };
@@ -308,13 +308,13 @@ void guards_tell_links(struct trial *trial) {
     struct guards *guards = trial->guards;
     size_t host = trial->host->index;
     for (size_t c = 1; c < trial->plan.n_clusters && guards->used; c++) {
-        struct link *link = trial->host->links[c];
+        struct cluster_io *io = trial->host->links[c];
         uint64_t renews = engine_renews(trial->host->turn.engine, c);
-        if (!link || (guards->hosts[host].told[c] == link && guards->hosts[host].renews[c] == renews))
+        if (!io || (guards->hosts[host].told[c] == io && guards->hosts[host].renews[c] == renews))
             continue;
-        guards->hosts[host].told[c] = link;
+        guards->hosts[host].told[c] = io;
         guards->hosts[host].renews[c] = renews;
-        link_fence(link, renews);
+        cluster_io_fence(io, renews);
         trial->host->dirty[c] = true;
     }
 }

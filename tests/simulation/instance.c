@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host process of a trial: the event queue, turns, dispatch and links of the shipped host, as core/host/host.c
-// combines them, with the virtual clock instead of threads: a link's thread runs when it has a batch or its timer
-// expires, the engine's thread when there is an event, or when a link waits for room in the queue.
+// combines them, with the virtual clock instead of threads: a cluster_io's thread runs when it has a batch or its timer
+// expires, the engine's thread when there is an event, or when a cluster_io waits for room in the queue.
 #include "core/base/error.h"
 #include "core/engine/kinds.h"
 #include "core/engine/settings.h"
@@ -199,8 +199,8 @@ bool instance_is_awake(const struct trial *trial) {
     return host->alive && trial->now_ns >= host->asleep_until_ns && trial->now_ns >= host->stopped_until_ns;
 }
 
-// As inbox_post: a link without room waits, and meanwhile the engine's thread takes turns. What it dispatches is only
-// queued, so this is safe from within a link.
+// As inbox_post: a cluster_io without room waits, and meanwhile the engine's thread takes turns. What it dispatches is
+// only queued, so this is safe from within a cluster_io.
 static void post(void *ctx, struct engine_event *event) {
     struct trial *trial = instance_enter(ctx);
     struct instance *host = trial->host;
@@ -246,8 +246,8 @@ static void must(struct error *error) {
     abort();
 }
 
-static struct link_settings settings_of(const struct trial *trial) {
-    return (struct link_settings){
+static struct cluster_io_settings settings_of(const struct trial *trial) {
+    return (struct cluster_io_settings){
         .kinds = trial->engine_kinds,
         .n_kinds = trial->host->n_configured,
         .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
@@ -258,25 +258,25 @@ void instance_open(struct trial *trial, size_t c) {
     struct instance *host = trial->host;
     promises_connected(trial, c);
     host->taps[c] = tap_new(trial, c);
-    struct link_options options = {.cluster = c,
-                                   .name = world_name(trial->worlds[c]),
-                                   .transport = tap_transport(host->taps[c]),
-                                   .origin = TRIAL_ORIGIN,
-                                   .controller_name = TRIAL_MANAGED_BY,
-                                   .instance = "sim",
-                                   .settings = settings_of(trial),
-                                   .gates = trial->plan.elects ? &host->gates : leases_gates(trial),
-                                   .watch_list = trial->seed % 2 == 0,
-                                   .seed = trial->seed * 31 + host->number * 7 + c,
-                                   .post = post,
-                                   .ctx = host};
-    must(link_new(&options, &host->links[c]));
+    struct cluster_io_options options = {.cluster = c,
+                                         .name = world_name(trial->worlds[c]),
+                                         .transport = tap_transport(host->taps[c]),
+                                         .origin = TRIAL_ORIGIN,
+                                         .controller_name = TRIAL_MANAGED_BY,
+                                         .instance = "sim",
+                                         .settings = settings_of(trial),
+                                         .gates = trial->plan.elects ? &host->gates : leases_gates(trial),
+                                         .watch_list = trial->seed % 2 == 0,
+                                         .seed = trial->seed * 31 + host->number * 7 + c,
+                                         .post = post,
+                                         .ctx = host};
+    must(cluster_io_new(&options, &host->links[c]));
     host->dirty[c] = true;
     host->configure_ns[c] = 0;
     host->link_due_ns[c] = CLOCK_NEVER;
 }
 
-// As wire.c: what was delivered is processed first.
+// As thread.c: what was delivered is processed first.
 void instance_close(struct trial *trial, size_t c) {
     struct instance *host = trial->host;
     for (struct sent *sent; (sent = host->sent[c]);) {
@@ -284,7 +284,7 @@ void instance_close(struct trial *trial, size_t c) {
         command_batch_run(sent->batch, host->links[c], instance_moment(trial));
         free(sent);
     }
-    link_close(host->links[c], "closed");
+    cluster_io_close(host->links[c], "closed");
     rules_restarted(trial); // requests may arrive later
     struct transport *transport = tap_transport(host->taps[c]);
     transport->ops->free(transport);
@@ -399,7 +399,7 @@ void instance_stop(struct trial *trial) {
     host->alive = false;
     crew_stopped(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        link_free(host->links[c]);
+        cluster_io_free(host->links[c]);
         if (host->taps[c]) {
             struct transport *transport = tap_transport(host->taps[c]);
             transport->ops->free(transport);
@@ -439,9 +439,9 @@ void instance_add_kind(struct trial *trial) {
 }
 
 static void configure_link(struct trial *trial, size_t cluster) {
-    struct link_settings settings = settings_of(trial);
+    struct cluster_io_settings settings = settings_of(trial);
     trial->host->configure_ns[cluster] = 0;
-    link_configure(trial->host->links[cluster], &settings);
+    cluster_io_configure(trial->host->links[cluster], &settings);
 }
 
 static bool run_engine(struct trial *trial) {
@@ -456,14 +456,14 @@ static bool run_engine(struct trial *trial) {
 // As a turn of core/kube/transport/loop.c: what was posted, then a tick.
 static bool run_link(struct trial *trial, size_t cluster) {
     struct instance *host = trial->host;
-    struct link *link = host->links[cluster];
-    if (!link)
+    struct cluster_io *io = host->links[cluster];
+    if (!io)
         return false;
     struct moment now = instance_moment(trial);
     bool due = host->dirty[cluster] || host->link_due_ns[cluster] <= trial->now_ns;
     for (struct sent *sent; (sent = host->sent[cluster]) && sent->at_ns <= trial->now_ns; due = true) {
         host->sent[cluster] = sent->next;
-        command_batch_run(sent->batch, link, now);
+        command_batch_run(sent->batch, io, now);
         free(sent);
     }
     if (host->configure_ns[cluster] && host->configure_ns[cluster] <= trial->now_ns) {
@@ -473,7 +473,7 @@ static bool run_link(struct trial *trial, size_t cluster) {
     if (!due)
         return false;
     host->dirty[cluster] = false;
-    host->link_due_ns[cluster] = virtual_time(trial, link_tick(link, now));
+    host->link_due_ns[cluster] = virtual_time(trial, cluster_io_tick(io, now));
     return true;
 }
 

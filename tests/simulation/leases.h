@@ -18,7 +18,7 @@ struct gates *leases_gates(const struct trial *trial); // NULL: none
 bool leases_missing(const struct trial *trial);
 // All are held, and none was renewed late or taken anew for that long: the host has had time to act on them.
 bool leases_are_settled(const struct trial *trial, int64_t calm_ns);
-// The engine has decided to send a write; the link sends a request.
+// The engine has decided to send a write; the cluster_io sends a request.
 void leases_command(struct trial *trial, const struct command *command);
 void leases_request(struct trial *trial, const struct http_request *request);
 

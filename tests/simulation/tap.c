@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a link and the simulated network: passes each request to the rules, tracks the writes in flight, and marks
-// the link to be called after its handlers ran.
+// Between a cluster_io and the simulated network: passes each request to the rules, tracks the writes in flight, and
+// marks the cluster_io to be called after its handlers ran.
 #include "core/kube/transport/gate.h"
 #include "tests/simulation/replica_tap.h"
 #include "tests/simulation/rules.h"

@@ -70,7 +70,7 @@ struct fields;
 struct intake;
 struct spaces;
 struct tap;
-struct sent; // a batch of commands in flight to a link
+struct sent; // a batch of commands in flight to a cluster_io
 
 struct instance { // a replica of the host: its process, another one after each restart
     struct trial *trial;
@@ -83,11 +83,11 @@ struct instance { // a replica of the host: its process, another one after each 
     struct turn turn; // of its engine
     struct event_queue *queue;
     struct sent *sent[TRIAL_CLUSTERS];
-    struct link *links[TRIAL_CLUSTERS];
+    struct cluster_io *links[TRIAL_CLUSTERS];
     struct tap *taps[TRIAL_CLUSTERS];
     int64_t link_due_ns[TRIAL_CLUSTERS];  // virtual time, as all that follows
-    int64_t configure_ns[TRIAL_CLUSTERS]; // when its link learns of a kind that was added; 0: it need not
-    bool dirty[TRIAL_CLUSTERS];           // its link has to be called
+    int64_t configure_ns[TRIAL_CLUSTERS]; // when its io learns of a kind that was added; 0: it need not
+    bool dirty[TRIAL_CLUSTERS];           // its io has to be called
     int64_t wake_ns, asleep_until_ns;     // its engine; and the whole process:
     int64_t stopped_until_ns;
     int64_t clock_ns;   // when its monotonic clock was zero

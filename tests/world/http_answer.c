@@ -86,14 +86,14 @@ void http_resume_served(struct front *front, int64_t now_ns) {
     }
 }
 
-static struct connection *connection_of(struct MHD_Connection *connection) {
+static struct cluster_connection *connection_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
 // With the lock held.
 static void set_busy(const struct front *front, struct MHD_Connection *of, bool busy) {
-    struct connection *connection = connection_of(of);
+    struct cluster_connection *connection = connection_of(of);
     if (!connection)
         return;
     connection->busy = busy;
@@ -236,19 +236,19 @@ static enum MHD_Result start_watch(struct incoming *incoming, const char *accept
     return queued;
 }
 
-static struct connection *add_connection(struct front *front, struct MHD_Connection *of) {
-    struct connection *connection = calloc(1, sizeof *connection);
+static struct cluster_connection *add_connection(struct front *front, struct MHD_Connection *of) {
+    struct cluster_connection *connection = calloc(1, sizeof *connection);
     if (!connection)
         return NULL;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(of, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *connection = (struct connection){.next = front->open, .fd = info ? info->connect_fd : -1};
+    *connection = (struct cluster_connection){.next = front->open, .fd = info ? info->connect_fd : -1};
     if (connection->next)
         connection->next->previous = connection;
     front->open = connection;
     return connection;
 }
 
-static void remove_connection(struct front *front, struct connection *connection) {
+static void remove_connection(struct front *front, struct cluster_connection *connection) {
     if (!connection)
         return;
     if (connection->next)
@@ -293,7 +293,7 @@ static bool has_token(struct front *front, struct MHD_Connection *connection) {
 static bool is_known(struct front *front, struct MHD_Connection *connection) {
     if (!front->tls || has_token(front, connection))
         return true;
-    struct connection *own = connection_of(connection);
+    struct cluster_connection *own = connection_of(connection);
     if (own && own->verified)
         return true;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);

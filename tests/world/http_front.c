@@ -149,7 +149,7 @@ void front_leave(struct front *front) {
     if (leaves)
         close(MHD_quiesce_daemon(front->daemon));
     front_lock(front);
-    for (const struct connection *connection = front->open; connection; connection = connection->next)
+    for (const struct cluster_connection *connection = front->open; connection; connection = connection->next)
         if (!connection->busy)
             shutdown(connection->fd, SHUT_RDWR);
     front_unlock(front);

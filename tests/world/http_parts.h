@@ -10,8 +10,8 @@
 
 struct incoming;
 
-struct connection {
-    struct connection *next, *previous; // of the front
+struct cluster_connection {
+    struct cluster_connection *next, *previous; // of the front
     int fd;
     bool verified; // its client showed a certificate that the CA signed
     bool busy;     // with a request
@@ -19,8 +19,8 @@ struct connection {
 
 struct front {
     struct world_cluster *cluster;
-    struct MHD_Daemon *daemon; // NULL: down
-    struct connection *open;   // guarded by `mutex`, like `leaving`
+    struct MHD_Daemon *daemon;       // NULL: down
+    struct cluster_connection *open; // guarded by `mutex`, like `leaving`
     bool leaving;
     struct certs certs;
     bool tls, closing, ends;

@@ -8,7 +8,7 @@
 #include "core/cmd/signals.h"
 #include "core/host/check/rights.h"
 #include "core/host/guard_run.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/kube/object/budget.h"
 #include "core/kube/transport/curl_transport.h"
 #include "core/kube/transport/loop.h"
@@ -64,7 +64,7 @@ struct guard_program {
     const char *const *values;
     struct enabled enabled;
     struct signals *signals;
-    struct connection connection;
+    struct cluster_connection connection;
     struct budget budget;
     struct loop *loop;
     struct guard_run *run; // on the loop's thread

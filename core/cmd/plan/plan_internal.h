@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/kube/client/types.h"
 
 // Placeholders for what only the clusters know, valid as values of labels.
@@ -30,7 +30,7 @@ struct plan_input {
 // The worker of --cluster.
 struct plan_worker {
     const char *name;
-    struct connection connection;
+    struct cluster_connection connection;
     struct client *client;
 };
 

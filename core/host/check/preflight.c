@@ -140,7 +140,7 @@ static void compare_uids(struct visit *visits, size_t count) {
 }
 
 static void start(struct visit *visit, const struct preflight *preflight, const char *name,
-                  struct connection *connection) {
+                  struct cluster_connection *connection) {
     visit->preflight = preflight;
     visit->name = name;
     visit->connection = connection;
@@ -177,7 +177,7 @@ static void compare_joined(struct visit *visit, const struct worker_spec *spec) 
 
 // The workers of other sources; `specs` has the configuration's too, which are the first.
 static void check_others(const struct preflight *preflight, const struct worker_spec *specs, size_t count,
-                         struct connection *connections, struct visit *visits) {
+                         struct cluster_connection *connections, struct visit *visits) {
     for (size_t i = preflight->config->n_workers; i < count; i++) {
         struct error *error = connection_load_worker(&connections[i], &specs[i], &preflight->config->credential_plugins,
                                                      clock_now().wall_ns);
@@ -197,7 +197,7 @@ static struct error *check_found(struct preflight *preflight, struct source_item
     struct worker_spec *specs = NULL;
     size_t count = 0, first = preflight->config->n_workers + 1;
     struct error *error = preflight_merge(preflight, found, problems, &specs, &count);
-    struct connection *connections = calloc(count + 1, sizeof *connections);
+    struct cluster_connection *connections = calloc(count + 1, sizeof *connections);
     struct visit *grown = error ? NULL : realloc(*visits, (count + 1) * sizeof **visits);
     if (grown)
         *visits = grown;

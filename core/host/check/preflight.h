@@ -7,7 +7,7 @@
 #include "core/adapter/adapters.h"
 #include "core/base/problems.h"
 #include "core/config/config.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/sources/source_items.h"
 
 struct preflight {
@@ -15,7 +15,7 @@ struct preflight {
     const struct adapters *adapters;
     // The management cluster's, then each worker's in the order of the config; they are opened, and those without an
     // endpoint are skipped.
-    struct connection *connections;
+    struct cluster_connection *connections;
     const struct source_items *directory; // the workers of workersFrom.directory
     char *const *namespaces;              // what the host may write is asked for in these; none: in the whole cluster
     size_t n_namespaces;

@@ -13,7 +13,7 @@
 struct visit {
     const struct preflight *preflight;
     const char *name; // of the cluster
-    struct connection *connection;
+    struct cluster_connection *connection;
     const char *server; // "" without an endpoint
     bool management;
     char *uid; // of namespace kube-system, or NULL

@@ -217,7 +217,7 @@ static struct error *read_management(struct visit *visit) {
 
 struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
                                 size_t *count) {
-    struct connection management = {.endpoint = NULL};
+    struct cluster_connection management = {.endpoint = NULL};
     struct source_items directory = {.source = SOURCE_DIRECTORY}, found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
     struct preflight preflight = {.config = config, .directory = &directory};
     struct visit visit = {.preflight = &preflight,

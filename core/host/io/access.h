@@ -11,7 +11,8 @@
 #include "core/kube/client/client.h"
 
 struct access;
-// `client` and `probe` are not owned. The probe is asked whether all rights were revoked; `post`: see link_options.
+// `client` and `probe` are not owned. The probe is asked whether all rights were revoked; `post`: see
+// cluster_io_options.
 struct error *access_new(struct client *client, struct probe *probe,
                          void (*post)(void *ctx, struct engine_event *event), void *ctx, struct access **out);
 void access_end(struct access *access);  // posts that nothing is denied any longer; NULL is allowed

@@ -1,88 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to a cluster: its transport, the thread that drives it, and the link. A worker whose address or
-// credentials change gets another one. Functions are called on the engine's thread; none waits for the network, but
-// wire_stop and wire_free.
+// Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of them, or the
+// pod's service account), its transport, and clients on it.
 #ifndef WHARF_HOST_IO_CLUSTER_CONNECTION_H
 #define WHARF_HOST_IO_CLUSTER_CONNECTION_H
 
-#include "core/host/io/cluster_io.h"
-#include "core/host/io/cluster_transport.h"
-#include "core/host/turn/dispatch.h"
-#include "core/host/turn/outbox.h"
-#include "core/kube/object/budget.h"
-#include "core/kube/transport/loop.h"
+#include "core/host/sources/worker_spec.h"
+#include "core/kube/client/client.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
-struct host;
-struct host_guest;
-
-// What all connections are given, and may change while they are open.
-struct wire_settings {
-    struct link_settings link;
-    size_t memory_per_cluster, max_object_size, max_object_nodes; // see budget_init
-    size_t max_status_size;                                       // of objects in workers
+// Zero-initialised.
+struct cluster_connection {
+    struct endpoint *endpoint;   // NULL: not loaded
+    struct endpoint *opened;     // the one that the transport was made with
+    struct transport *transport; // NULL: not open
 };
 
-struct wire {
-    struct wire *next; // in a list of those that are being closed
-    struct host *host;
-    size_t cluster;
-    char *name;          // of the cluster
-    struct meter *meter; // of the cluster
-    struct budget budget;
-    struct connection connection;
-    struct loop *loop;
-    struct link *link; // on the connection's thread only, like `outbox`
-    struct outbox outbox;
-    uint64_t credentials; // generation of those that were `published`
-    bool published;
-    bool background, settled;      // of that thread: see background.h; all watches have begun
-    atomic_size_t pending;         // unanswered commands and Events, as last published by that thread
-    atomic_bool stop;              // it does no more work
-    atomic_bool quiet;             // it posts no more events
-    atomic_bool ended;             // wire_reap may be called
-    struct wire_settings settings; // once it is watched; on that thread
-    unsigned configured;           // with which of the host's settings; on the engine's thread
-    struct host_guest *guests;     // of the management cluster, on its thread only
-    size_t n_guests;
-    // While it is opened.
-    struct worker_spec spec;
-    struct exec_policy *policy; // a copy of the host's when the connection was begun
-    bool opening;               // the thread has not been joined
-    pthread_t opener;
-    atomic_bool opened;
-    struct error *error; // of the opener
-    bool reaping;
-    pthread_t reaper;
-};
+// Reads the kubeconfig and checks the certificates at `wall_ns`. `policy` is the configuration's credential_plugins.
+// Errors do not name the cluster.
+struct error *connection_load(struct cluster_connection *connection, const struct config_cluster *cluster,
+                              const struct exec_policy *policy, int64_t wall_ns);
 
-// Reads the kubeconfig of the management cluster and starts the thread.
-struct error *wire_open(struct host *host, struct wire **out);
-// The same of a worker, on a thread of its own, since it takes some milliseconds, and a file system may hang. The inbox
-// is poked when it is over.
-struct error *wire_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
-                         struct wire **out);
-// True: it is over. With an error, which the caller owns, it is only freed.
-bool wire_is_open(struct wire *wire, struct error **error);
-// Makes the link on the thread, which begins to list and watch.
-void wire_watch(struct wire *wire);
-// Gives it the host's present settings. False: no memory; nothing has changed.
-bool wire_configure(struct wire *wire);
-// See link_fence. False: no memory.
-bool wire_fence(struct wire *wire, uint64_t shards);
-// False: the caller keeps the batch.
-bool wire_deliver(struct wire *wire, struct command_batch *batch);
+// The same of a worker, whose kubeconfig may be a text.
+struct error *connection_load_worker(struct cluster_connection *connection, const struct worker_spec *spec,
+                                     const struct exec_policy *policy, int64_t wall_ns);
 
-// Begins to close it, on a thread of its own: requests in flight are answered with REASON_UNKNOWN_OUTCOME, the watches
-// are posted as lost, then it is `quiet`; the inbox is poked then, and when it has `ended`. False: no thread could be
-// started; call it again.
-bool wire_close(struct wire *wire);
-void wire_reap(struct wire *wire); // frees it
+// Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
+struct error *connection_open(struct cluster_connection *connection, struct budget *budget);
 
-// Ends it, however long that takes; nothing is posted.
-void wire_stop(struct wire *wire);
-void wire_free(struct wire *wire); // after wire_stop; NULL is allowed
+// Uses the credentials of a worker's changed kubeconfig on the open connection. False: a new connection is needed,
+// since the address is another, or the kubeconfig cannot be used, which opening it will tell.
+bool connection_renew(struct cluster_connection *connection, const struct worker_spec *spec,
+                      const struct exec_policy *policy, int64_t wall_ns);
+
+// A client on an open connection; free it before connection_close. `cluster` is for log lines.
+struct error *connection_client(const struct cluster_connection *connection, const char *cluster, struct client **out);
+
+void connection_close(struct cluster_connection *connection);
 
 #endif

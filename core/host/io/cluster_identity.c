@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *find_rewound(const struct link_identity *identity, const char *uid, const char *version) {
+static const char *find_rewound(const struct cluster_identity *identity, const char *uid, const char *version) {
     bool comparable = true;
     if (!identity->uid || *uid == '\0')
         return NULL;
@@ -25,7 +25,7 @@ static void remember(char **text, const char *news) {
     *text = copy;
 }
 
-const char *link_identity_read(struct link_identity *identity, const char *uid, const char *version) {
+const char *cluster_identity_read(struct cluster_identity *identity, const char *uid, const char *version) {
     const char *rewound = find_rewound(identity, uid, version);
     if (*uid) {
         remember(&identity->version, version);
@@ -34,8 +34,8 @@ const char *link_identity_read(struct link_identity *identity, const char *uid, 
     return rewound;
 }
 
-void link_identity_clear(struct link_identity *identity) {
+void cluster_identity_clear(struct cluster_identity *identity) {
     free(identity->uid);
     free(identity->version);
-    *identity = (struct link_identity){.uid = NULL};
+    *identity = (struct cluster_identity){.uid = NULL};
 }

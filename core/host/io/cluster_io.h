@@ -10,7 +10,7 @@
 #include "core/host/fencing.h"
 
 // What may change while it is used.
-struct link_settings {
+struct cluster_io_settings {
     struct kind *const *kinds; // not owned
     size_t n_kinds;
     enum pod_events_level pod_events; // of a worker
@@ -18,12 +18,12 @@ struct link_settings {
     struct fencing_settings fencing;
 };
 
-struct link_options { // strings live as long as the link
-    size_t cluster;   // ENGINE_MANAGEMENT or a worker's number
+struct cluster_io_options { // strings live as long as the cluster_io
+    size_t cluster;         // ENGINE_MANAGEMENT or a worker's number
     const char *name;
     struct transport *transport; // not owned
-    struct link_settings settings;
-    struct meter *meter;         // counts what the link does, not owned; may be NULL
+    struct cluster_io_settings settings;
+    struct meter *meter;         // counts what the cluster_io does, not owned; may be NULL
     struct budget *budget;       // memory budget of the cluster, not owned; may be NULL
     const char *origin;          // workers are listed and watched with this label value only
     const char *controller_name; // reportingController of Events
@@ -32,51 +32,51 @@ struct link_options { // strings live as long as the link
     bool watch_list;
     uint64_t seed;
     // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
-    // the call only. The receiver sets `now` and `received_ns`. Called on the link's thread, from link_tick,
-    // link_command and the transport's handlers.
+    // the call only. The receiver sets `now` and `received_ns`. Called on the cluster_io's thread, from
+    // cluster_io_tick, cluster_io_command and the transport's handlers.
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
 };
 
-struct link;
-struct error *link_new(const struct link_options *options, struct link **out);
+struct cluster_io;
+struct error *cluster_io_new(const struct cluster_io_options *options, struct cluster_io **out);
 // Cancels requests in flight; nothing is posted afterwards.
-void link_free(struct link *link);
+void cluster_io_free(struct cluster_io *io);
 
 // The same, but first answers the requests in flight with REASON_UNKNOWN_OUTCOME and posts the watches as lost, both
 // with this message. NULL is allowed.
-void link_close(struct link *link, const char *message);
+void cluster_io_close(struct cluster_io *io, const char *message);
 
 // Other settings, whose kinds begin with the former ones: of the new ones lists and watches begin with the next tick,
 // the others go on undisturbed. Without memory it is tried again. Not from a handler.
-void link_configure(struct link *link, const struct link_settings *settings);
+void cluster_io_configure(struct cluster_io *io, const struct cluster_io_settings *settings);
 
 // Larger objects are accepted than before: kinds of which some were too large are listed again. Not from a handler.
-void link_accept_larger(struct link *link);
+void cluster_io_accept_larger(struct cluster_io *io);
 
 // The shards whose Leases for the worker's guard are renewed, see engine_renews; initially none.
-void link_fence(struct link *link, uint64_t shards);
+void cluster_io_fence(struct cluster_io *io, uint64_t shards);
 
-// Takes the command. Its answer is posted exactly once, unless the link is freed first.
-void link_command(struct link *link, struct moment now, struct command *command);
+// Takes the command. Its answer is posted exactly once, unless the cluster_io is freed first.
+void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command);
 // Takes the Event.
-void link_event(struct link *link, struct moment now, struct workload_event *event);
+void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event);
 
-// Sends a request of somebody else than the engine. `done` gets the answer exactly once, later, on the link's thread;
-// with REASON_NOT_SENT if the link is freed first.
-void link_ask(struct link *link, const struct request *request, void (*done)(void *ctx, struct response *response),
-              void *ctx);
+// Sends a request of somebody else than the engine. `done` gets the answer exactly once, later, on the cluster_io's
+// thread; with REASON_NOT_SENT if the cluster_io is freed first.
+void cluster_io_ask(struct cluster_io *io, const struct request *request,
+                    void (*done)(void *ctx, struct response *response), void *ctx);
 
 // Lists the objects of a kind again; or RELIST_SPACES.
-void link_relist(struct link *link, size_t kind);
+void cluster_io_relist(struct cluster_io *io, size_t kind);
 
 // Does what is due; returns the monotonic time of the next call needed.
-int64_t link_tick(struct link *link, struct moment now);
+int64_t cluster_io_tick(struct cluster_io *io, struct moment now);
 
 // Whether the watch of each kind has begun, or failed, at least once.
-bool link_is_settled(const struct link *link);
+bool cluster_io_is_settled(const struct cluster_io *io);
 
 // Unanswered commands and Events.
-size_t link_pending(const struct link *link);
+size_t cluster_io_pending(const struct cluster_io *io);
 
 #endif

@@ -18,8 +18,8 @@ struct cluster_read {
     unsigned users;
     size_t cluster;
     struct host *host;
-    struct wire *wire;      // of the cluster, once sent
-    struct request request; // its texts are in `texts`
+    struct cluster_thread *thread; // of the cluster, once sent
+    struct request request;        // its texts are in `texts`
     char texts[];
 };
 
@@ -77,9 +77,9 @@ static void on_answer(void *ctx, struct response *response) {
 
 static void submit(void *arg) {
     struct cluster_read *reading = arg;
-    struct link *link = reading->wire->link;
-    if (link) {
-        link_ask(link, &reading->request, on_answer, reading);
+    struct cluster_io *io = reading->thread->io;
+    if (io) {
+        cluster_io_ask(io, &reading->request, on_answer, reading);
         return;
     }
     struct response answer = {
@@ -92,9 +92,9 @@ static void post(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct cluster_read *reading = arg;
     struct host *host = reading->host;
-    reading->wire = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->wire : NULL;
+    reading->thread = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->thread : NULL;
     reading->users = 2;
-    reading->sent = reading->wire && loop_post(reading->wire->loop, submit, reading);
+    reading->sent = reading->thread && loop_post(reading->thread->loop, submit, reading);
     if (!reading->sent)
         reading->users = 1;
 }
@@ -149,8 +149,8 @@ static void find_endpoint(void *arg, struct engine *engine, struct moment now) {
     struct endpoint_wanted *wanted = arg;
     const struct host *host = wanted->host;
     for (size_t c = 0; c < host->n_clusters && !wanted->found; c++)
-        if (host->clusters[c]->wire && strcmp(host->clusters[c]->name, wanted->cluster) == 0)
-            wanted->found = endpoint_hold(host->clusters[c]->wire->connection.endpoint);
+        if (host->clusters[c]->thread && strcmp(host->clusters[c]->name, wanted->cluster) == 0)
+            wanted->found = endpoint_hold(host->clusters[c]->thread->connection.endpoint);
 }
 
 struct error *host_endpoint(struct host *host, const char *cluster, struct endpoint **out) {

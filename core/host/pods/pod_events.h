@@ -21,7 +21,7 @@ struct pod_events_options {
     size_t n_kinds;
     bool normal; // Events of type Normal too
     uint64_t seed;
-    void (*post)(void *ctx, struct engine_event *event); // see link_options
+    void (*post)(void *ctx, struct engine_event *event); // see cluster_io_options
     void *ctx;
 };
 

@@ -18,7 +18,7 @@
 
 struct source_folder {
     struct sources *sources;
-    struct watcher *watcher;
+    struct folder_watcher *watcher;
     struct watched_folder *watched;
     char *directory;
     struct exec_policy *policy;
@@ -105,7 +105,7 @@ static void read_file(struct source_folder *folder, const char *file) {
     if (!item)
         return;
     item->seen = true;
-    if (folder->watched && watcher_is_partial(folder->watched, file))
+    if (folder->watched && folder_watcher_is_partial(folder->watched, file))
         return; // what it was stays until it is closed
     struct worker_spec spec;
     struct error *error = read_spec(folder->policy, file, path, &spec);
@@ -140,18 +140,18 @@ static void scan(void *ctx, bool forced) {
     source_items_publish(&folder->items, folder->sources);
 }
 
-struct error *source_folder_new(struct sources *sources, struct watcher *watcher, const char *directory,
+struct error *source_folder_new(struct sources *sources, struct folder_watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out) {
     struct source_folder *folder = calloc(1, sizeof *folder);
     if (!folder)
         return error_no_memory();
     *folder = (struct source_folder){
         .sources = sources, .watcher = watcher, .directory = strdup(directory), .items = {.source = SOURCE_DIRECTORY}};
-    struct watcher_options options = {
+    struct folder_watcher_options options = {
         .directory = directory, .matters = matters, .partial = true, .changed = scan, .ctx = folder};
     struct error *error = folder->directory && exec_policy_copy(policy, &folder->policy) ? NULL : error_no_memory();
     if (!error)
-        error = watcher_add(watcher, &options, &folder->watched);
+        error = folder_watcher_add(watcher, &options, &folder->watched);
     if (error)
         source_folder_free(folder);
     else
@@ -162,7 +162,7 @@ struct error *source_folder_new(struct sources *sources, struct watcher *watcher
 void source_folder_free(struct source_folder *folder) {
     if (!folder)
         return;
-    watcher_remove(folder->watcher, folder->watched);
+    folder_watcher_remove(folder->watcher, folder->watched);
     source_items_free(&folder->items);
     exec_policy_free(folder->policy);
     free(folder->directory);

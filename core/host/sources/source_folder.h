@@ -10,7 +10,7 @@
 
 struct source_folder;
 // `sources` and `watcher` outlive it; the rest is copied.
-struct error *source_folder_new(struct sources *sources, struct watcher *watcher, const char *directory,
+struct error *source_folder_new(struct sources *sources, struct folder_watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out);
 void source_folder_free(struct source_folder *folder); // its workers stay in `sources`; NULL is allowed
 

@@ -347,14 +347,15 @@ static void on_trouble(void *ctx, bool absent, const char *problem) {
     copy_text(problem, &c->problem);
 }
 
-static const char *own_namespace(const struct wanted *wanted, const struct connection *connection) {
+static const char *own_namespace(const struct wanted *wanted, const struct cluster_connection *connection) {
     const char *pods = connection->endpoint->namespace_;
     if (wanted->namespace_)
         return wanted->namespace_;
     return wanted->in_cluster && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
 }
 
-static struct error *open_channel(struct source_objects *objects, size_t index, const struct connection *connection) {
+static struct error *open_channel(struct source_objects *objects, size_t index,
+                                  const struct cluster_connection *connection) {
     static const char *const v1[] = {"v1", NULL};
     static const char *const v1alpha1[] = {"v1alpha1", NULL};
     const struct wanted *wanted = objects->wanted;
@@ -388,7 +389,8 @@ static void close_channel(struct objects_channel *c) {
 }
 
 // A new configuration: everything is read anew, and compared with what was there.
-static void apply_wanted(struct source_objects *objects, struct wanted *wanted, const struct connection *connection) {
+static void apply_wanted(struct source_objects *objects, struct wanted *wanted,
+                         const struct cluster_connection *connection) {
     wanted_free(objects->wanted);
     objects->wanted = wanted;
     for (size_t i = 0; i < CHANNELS; i++) {
@@ -413,7 +415,7 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
     return now.mono_ns;
 }
 
-static int64_t tick(void *ctx, const struct connection *connection, struct moment now) {
+static int64_t tick(void *ctx, const struct cluster_connection *connection, struct moment now) {
     struct source_objects *objects = ctx;
     pthread_mutex_lock(&objects->mutex);
     struct wanted *next = TAKE(objects->next);

@@ -7,7 +7,7 @@
 #ifndef WHARF_HOST_WORKER_RECORDS_H
 #define WHARF_HOST_WORKER_RECORDS_H
 
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/sources/worker_objects.h"
 
 #define WORKER_RECORD_PREFIX "known.wharf.dev/"
@@ -30,7 +30,7 @@ bool worker_records_set(struct worker_records *records, const char *name, const 
 void worker_records_see(struct worker_records *records, const struct json *map);
 
 struct worker_records_place {
-    const struct connection *management;
+    const struct cluster_connection *management;
     const char *namespace_;
     struct gate *gate; // nothing is written while it is closed; NULL: always open
 };

@@ -122,7 +122,7 @@ static int64_t earlier(const struct question *question, int64_t at_ns) {
     return question->settled || question->asked ? at_ns : clock_earlier(at_ns, question->at_ns);
 }
 
-int64_t startup_tick(struct startup *startup, const struct connection *connection, struct moment now) {
+int64_t startup_tick(struct startup *startup, const struct cluster_connection *connection, struct moment now) {
     if (atomic_load(&startup->done)) {
         startup_stop(startup);
         return CLOCK_NEVER;

@@ -6,7 +6,7 @@
 #define WHARF_HOST_STARTUP_H
 
 #include "core/engine/mirror/seal.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 
 struct startup;
 
@@ -16,7 +16,7 @@ struct error *startup_new(const struct config *config, void (*over)(void *ctx), 
 void startup_free(struct startup *startup); // after startup_stop
 
 // On the management cluster's thread: requests what is missing. Returns the monotonic time of the next call needed.
-int64_t startup_tick(struct startup *startup, const struct connection *connection, struct moment now);
+int64_t startup_tick(struct startup *startup, const struct cluster_connection *connection, struct moment now);
 void startup_stop(struct startup *startup); // on that thread too; releases the connection
 
 // From any thread.

@@ -25,7 +25,7 @@ struct startup {
     const struct config *config;
     void (*over)(void *ctx);
     void *ctx;
-    const struct connection *connection; // of the management cluster, as in the last tick
+    const struct cluster_connection *connection; // of the management cluster, as in the last tick
     struct client *client;
     struct question origin, seal;
     char *origin_name;

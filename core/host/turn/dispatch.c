@@ -62,13 +62,13 @@ void command_batch_free(struct command_batch *batch) {
     free(batch);
 }
 
-void command_batch_run(struct command_batch *batch, struct link *link, struct moment now) {
-    for (size_t i = 0; link && i < batch->n_relists; i++)
-        link_relist(link, batch->relists[i]);
-    for (size_t i = 0; link && i < batch->n_commands; i++)
-        link_command(link, now, &batch->commands[i]); // takes the command
-    for (size_t i = 0; link && i < batch->n_events; i++)
-        link_event(link, now, &batch->events[i]);
+void command_batch_run(struct command_batch *batch, struct cluster_io *io, struct moment now) {
+    for (size_t i = 0; io && i < batch->n_relists; i++)
+        cluster_io_relist(io, batch->relists[i]);
+    for (size_t i = 0; io && i < batch->n_commands; i++)
+        cluster_io_command(io, now, &batch->commands[i]); // takes the command
+    for (size_t i = 0; io && i < batch->n_events; i++)
+        cluster_io_event(io, now, &batch->events[i]);
     command_batch_free(batch);
 }
 

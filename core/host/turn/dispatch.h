@@ -17,9 +17,9 @@ struct command_batch {
     size_t n_relists, cap_relists;
 };
 
-// On the link's thread: passes the batch's content to the link and frees the batch. `link` NULL: the content is
-// dropped.
-void command_batch_run(struct command_batch *batch, struct link *link, struct moment now);
+// On the cluster_io's thread: passes the batch's content to the cluster_io and frees the batch. `io` NULL: the content
+// is dropped.
+void command_batch_run(struct command_batch *batch, struct cluster_io *io, struct moment now);
 void command_batch_free(struct command_batch *batch); // NULL is allowed
 // Answers its commands with REASON_NOT_SENT, so that the engine retries them, and frees it.
 void command_batch_refuse(struct command_batch *batch, void (*post)(void *ctx, struct engine_event *event), void *ctx);

@@ -22,8 +22,8 @@ struct event_item *inbox_item(struct engine_event *event);
 // Takes a list of items, in order. Blocks until there is room. After inbox_close they are dropped. Not on the engine's
 // thread.
 void inbox_post(struct inbox *inbox, struct event_item *items);
-// The same for an event, whose content it takes (see link_options.post), without waiting for room: for the engine's own
-// thread.
+// The same for an event, whose content it takes (see cluster_io_options.post), without waiting for room: for the
+// engine's own thread.
 void inbox_post_now(struct inbox *inbox, struct engine_event *event);
 
 // As event_queue_take, but waits for the first item until `until_ns` (CLOCK_BOOTTIME) or a call of inbox_poke. NULL:

@@ -20,7 +20,7 @@ struct outbox {
 void outbox_init(struct outbox *outbox, struct inbox *inbox);
 void outbox_free(struct outbox *outbox); // and what is in it
 
-// Takes what the event owns (see link_options.post). `can_wait`: it is not worth waking the engine. May block as
+// Takes what the event owns (see cluster_io_options.post). `can_wait`: it is not worth waking the engine. May block as
 // inbox_post does.
 void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait, int64_t now_ns);
 

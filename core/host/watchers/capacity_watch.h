@@ -17,7 +17,7 @@ struct capacity_watch_options {
     struct probe *probe;
     bool watch_list;
     uint64_t seed;
-    void (*post)(void *ctx, struct engine_event *event); // see link_options
+    void (*post)(void *ctx, struct engine_event *event); // see cluster_io_options
     void *ctx;
 };
 

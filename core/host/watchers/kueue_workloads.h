@@ -15,7 +15,7 @@ struct kueue_workloads_options {
     struct meter *meter;   // may be NULL
     bool watch_list;
     uint64_t seed;
-    void (*post)(void *ctx, struct engine_event *event); // see link_options
+    void (*post)(void *ctx, struct engine_event *event); // see cluster_io_options
     void *ctx;
 };
 

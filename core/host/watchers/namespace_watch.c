@@ -73,7 +73,7 @@ static void close_channel(struct namespace_watch *watch) {
     watch->problem = NULL;
 }
 
-static void open_channel(struct namespace_watch *watch, const struct connection *connection) {
+static void open_channel(struct namespace_watch *watch, const struct cluster_connection *connection) {
     static const char *const v1[] = {"v1", NULL};
     struct reflector_options options = {.cluster = "management",
                                         .group = "",
@@ -96,7 +96,7 @@ static void open_channel(struct namespace_watch *watch, const struct connection 
     error_free(error);
 }
 
-static int64_t tick(void *ctx, const struct connection *connection, struct moment now) {
+static int64_t tick(void *ctx, const struct cluster_connection *connection, struct moment now) {
     struct namespace_watch *watch = ctx;
     bool on = atomic_load(&watch->on);
     if (watch->channel && !on) {

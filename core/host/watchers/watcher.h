@@ -5,12 +5,12 @@
 #define WHARF_HOST_WATCHERS_WATCHER_H
 
 #include "core/host/host.h"
-#include "core/host/io/cluster_transport.h"
+#include "core/host/io/cluster_connection.h"
 
 struct host_guest {
     // Does what is due; returns the monotonic time of the next call needed. Also called after every handler of the
     // transport. The connection is open and stays the same until `stop`.
-    int64_t (*tick)(void *ctx, const struct connection *connection, struct moment now);
+    int64_t (*tick)(void *ctx, const struct cluster_connection *connection, struct moment now);
     // Releases what it made of the connection. Called once, at the latest when the host stops; no tick follows.
     void (*stop)(void *ctx);
     void *ctx;
@@ -23,8 +23,8 @@ bool host_attach(struct host *host, const struct host_guest *guest);
 void host_call_guests(struct host *host);
 
 // The host's side, on the management cluster's thread.
-struct wire;
-int64_t guests_tick(struct wire *wire, struct moment now); // when the next call is needed
-void guests_stop(struct wire *wire);
+struct cluster_thread;
+int64_t guests_tick(struct cluster_thread *thread, struct moment now); // when the next call is needed
+void guests_stop(struct cluster_thread *thread);
 
 #endif

@@ -15,12 +15,12 @@
 enum { NAMESPACES, QUOTAS, RESOURCES };
 
 struct space_part {
-    struct space_watch *watch;
+    struct worker_namespaces *watch;
     struct optional_watch *optional;
 };
 
-struct space_watch {
-    struct space_watch_options options;
+struct worker_namespaces {
+    struct worker_namespaces_options options;
     char *name;
     struct space_part watched[RESOURCES];
     bool wanted, any, told_refused;
@@ -29,7 +29,7 @@ struct space_watch {
     size_t n_spaces;
 };
 
-static void note(struct space_watch *watch, const char *space) {
+static void note(struct worker_namespaces *watch, const char *space) {
     for (size_t i = 0; i < watch->n_spaces; i++)
         if (strcmp(watch->spaces[i], space) == 0)
             return;
@@ -54,7 +54,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
 }
 
 static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
-    struct space_watch *watch = ((struct space_part *)ctx)->watch;
+    struct worker_namespaces *watch = ((struct space_part *)ctx)->watch;
     (void)open_ns;
     if (first && !watch->told_refused)
         log_fields(LOG_INFO,
@@ -64,7 +64,7 @@ static void on_refused(void *ctx, bool first, int64_t open_ns, const char *probl
     watch->told_refused = true;
 }
 
-static struct error *make_watch(struct space_watch *watch, size_t which) {
+static struct error *make_watch(struct worker_namespaces *watch, size_t which) {
     static const char *const versions[] = {"v1", NULL}, *const plurals[] = {"namespaces", "resourcequotas"};
     struct space_part *watched = &watch->watched[which];
     watched->watch = watch;
@@ -87,8 +87,8 @@ static struct error *make_watch(struct space_watch *watch, size_t which) {
         &watched->optional);
 }
 
-struct error *space_watch_new(const struct space_watch_options *options, struct space_watch **out) {
-    struct space_watch *watch = calloc(1, sizeof *watch);
+struct error *worker_namespaces_new(const struct worker_namespaces_options *options, struct worker_namespaces **out) {
+    struct worker_namespaces *watch = calloc(1, sizeof *watch);
     *out = NULL;
     if (!watch)
         return error_no_memory();
@@ -98,14 +98,14 @@ struct error *space_watch_new(const struct space_watch_options *options, struct 
     for (size_t i = 0; i < RESOURCES && !error; i++)
         error = make_watch(watch, i);
     if (error) {
-        space_watch_free(watch);
+        worker_namespaces_free(watch);
         return error;
     }
     *out = watch;
     return NULL;
 }
 
-void space_watch_free(struct space_watch *watch) {
+void worker_namespaces_free(struct worker_namespaces *watch) {
     if (!watch)
         return;
     for (size_t i = 0; i < RESOURCES; i++)
@@ -114,16 +114,16 @@ void space_watch_free(struct space_watch *watch) {
     free(watch);
 }
 
-void space_watch_want(struct space_watch *watch) {
+void worker_namespaces_want(struct worker_namespaces *watch) {
     watch->wanted = true;
 }
 
-static void post(struct space_watch *watch, const char *space) {
+static void post(struct worker_namespaces *watch, const char *space) {
     watch->options.post(watch->options.ctx, &(struct engine_event){.type = EVENT_NAMESPACE,
                                                                    .space = {.news = NAMESPACE_SEEN, .name = space}});
 }
 
-static int64_t tell(struct space_watch *watch, int64_t now_ns) {
+static int64_t tell(struct worker_namespaces *watch, int64_t now_ns) {
     if (!watch->any && watch->n_spaces == 0)
         return CLOCK_NEVER;
     if (now_ns < watch->tell_ns)
@@ -138,7 +138,7 @@ static int64_t tell(struct space_watch *watch, int64_t now_ns) {
     return CLOCK_NEVER;
 }
 
-int64_t space_watch_tick(struct space_watch *watch, struct moment now) {
+int64_t worker_namespaces_tick(struct worker_namespaces *watch, struct moment now) {
     if (watch->wanted)
         watch->until_ns = now.mono_ns + WANTED_NS;
     watch->wanted = false;

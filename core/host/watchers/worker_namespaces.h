@@ -7,22 +7,22 @@
 #include "core/engine/event.h"
 #include "core/kube/watch/reflector.h"
 
-struct space_watch_options { // not copied but for `name`
-    const char *name;        // of the cluster, for log lines
+struct worker_namespaces_options { // not copied but for `name`
+    const char *name;              // of the cluster, for log lines
     struct transport *transport;
     struct budget *budget;
     struct meter *meter;
     uint64_t seed;
-    void (*post)(void *ctx, struct engine_event *event); // EVENT_NAMESPACE, see link_options
+    void (*post)(void *ctx, struct engine_event *event); // EVENT_NAMESPACE, see cluster_io_options
     void *ctx;
 };
 
-struct space_watch;
-struct error *space_watch_new(const struct space_watch_options *options, struct space_watch **out);
-void space_watch_free(struct space_watch *watch);
+struct worker_namespaces;
+struct error *worker_namespaces_new(const struct worker_namespaces_options *options, struct worker_namespaces **out);
+void worker_namespaces_free(struct worker_namespaces *watch);
 
 // From the next tick on, for a while.
-void space_watch_want(struct space_watch *watch);
-int64_t space_watch_tick(struct space_watch *watch, struct moment now);
+void worker_namespaces_want(struct worker_namespaces *watch);
+int64_t worker_namespaces_tick(struct worker_namespaces *watch, struct moment now);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link on a fake transport and virtual time: its reflectors, probe, client and recorder are the shipped ones. Posted
+// A io on a fake transport and virtual time: its reflectors, probe, client and recorder are the shipped ones. Posted
 // events are owned here as by the inbox, and recorded as text.
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -26,7 +26,7 @@
 
 struct stand {
     struct fake_transport fake;
-    struct link *link;
+    struct cluster_io *io;
     struct buffer told;
     int64_t now_ns;
 };
@@ -85,33 +85,33 @@ static struct moment now(const struct stand *stand) {
 }
 
 static void tick(struct stand *stand) {
-    (void)link_tick(stand->link, now(stand));
+    (void)cluster_io_tick(stand->io, now(stand));
 }
 
-static void begin_with(struct stand *stand, size_t cluster, const struct link_settings *settings) {
+static void begin_with(struct stand *stand, size_t cluster, const struct cluster_io_settings *settings) {
     *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    struct link_options options = {.cluster = cluster,
-                                   .name = "c",
-                                   .transport = &stand->fake.base,
-                                   .origin = "here",
-                                   .controller_name = "wharf.dev/host",
-                                   .instance = "test",
-                                   .settings = *settings,
-                                   .seed = 1,
-                                   .post = take_event,
-                                   .ctx = stand};
-    assert_null(link_new(&options, &stand->link));
+    struct cluster_io_options options = {.cluster = cluster,
+                                         .name = "c",
+                                         .transport = &stand->fake.base,
+                                         .origin = "here",
+                                         .controller_name = "wharf.dev/host",
+                                         .instance = "test",
+                                         .settings = *settings,
+                                         .seed = 1,
+                                         .post = take_event,
+                                         .ctx = stand};
+    assert_null(cluster_io_new(&options, &stand->io));
     tick(stand);
 }
 
 static void begin(struct stand *stand, size_t cluster) {
-    begin_with(stand, cluster, &(struct link_settings){.kinds = play_kinds(), .n_kinds = 2});
+    begin_with(stand, cluster, &(struct cluster_io_settings){.kinds = play_kinds(), .n_kinds = 2});
 }
 
 static void end(struct stand *stand) {
-    link_free(stand->link);
+    cluster_io_free(stand->io);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -217,7 +217,7 @@ static void only_of_workers_the_origin_selects(void **state) {
 
 static void command(struct stand *stand, uint64_t id, const char *name) {
     struct command one = play_command_of(1, id, name);
-    link_command(stand->link, now(stand), &one);
+    cluster_io_command(stand->io, now(stand), &one);
     assert_null(one.memory); // taken
     tick(stand);
 }
@@ -231,13 +231,13 @@ static void each_command_is_answered_once_with_its_id(void **state) {
     command(&stand, 11, "a");
     command(&stand, 12, "b");
     command(&stand, 13, "c");
-    assert_int_equal(link_pending(stand.link), 3);
+    assert_int_equal(cluster_io_pending(stand.io), 3);
     answer(&stand, "/jobs/b", 404, STATUS(404, "NotFound"));
     answer(&stand, "/jobs/a", 200,
            "{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"5\"}}");
     fake_break(&stand.fake, find(&stand, "/jobs/c"), 0);
     expect(&stand, "1/0 answer 12 KindNotFound;1/0 answer 11 OK;1/0 answer 13 UnknownOutcome;");
-    assert_int_equal(link_pending(stand.link), 0);
+    assert_int_equal(cluster_io_pending(stand.io), 0);
     end(&stand);
 }
 
@@ -273,7 +273,7 @@ static void answered(struct stand *stand, enum verb verb, const char *version) {
     one.request.verb = verb;
     if (verb != VERB_GET)
         one.request.body = "{}", one.request.body_len = 2;
-    link_command(stand->link, now(stand), &one);
+    cluster_io_command(stand->io, now(stand), &one);
     tick(stand);
     AUTO_TEXT body = text_format(
         "{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"%s\"}}", version);
@@ -290,7 +290,7 @@ static void while_a_workload_is_written_its_events_can_wait_for_the_answer(void 
         struct command one = play_command_of(cluster, 7, "a");
         one.request.verb = VERB_STATUS_PATCH;
         one.request.body = "{}", one.request.body_len = 2;
-        link_command(stand.link, now(&stand), &one);
+        cluster_io_command(stand.io, now(&stand), &one);
         tick(&stand);
         buffer_free(&stand.told);
         bool waits = cluster == ENGINE_MANAGEMENT; // in a worker it may be a status to copy
@@ -343,8 +343,8 @@ static void nothing_is_posted_by_a_link_that_is_gone(void **state) {
     size_t live = 0;
     for (size_t i = 1; i <= stand.fake.count; i++)
         live += fake_at(&stand.fake, i)->live;
-    link_free(stand.link);
-    stand.link = NULL;
+    cluster_io_free(stand.io);
+    stand.io = NULL;
     assert_int_equal(stand.fake.cancelled, live);
     expect(&stand, "");
     end(&stand);
@@ -355,10 +355,10 @@ static void a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watche
     struct stand stand;
     begin(&stand, 1);
     command(&stand, 5, "a");
-    link_close(stand.link, "closed");
-    stand.link = NULL;
+    cluster_io_close(stand.io, "closed");
+    stand.io = NULL;
     expect(&stand, "1/0 answer 5 UnknownOutcome;1/0 state LOST;1/1 state LOST;");
-    link_close(NULL, "closed");
+    cluster_io_close(NULL, "closed");
     end(&stand);
 }
 
@@ -394,7 +394,7 @@ static void a_list_that_is_asked_for_again_is_made_again(void **state) {
     batch->relists[1] = 99; // of no kind: ignored
     batch->n_relists = 2;
     size_t before = stand.fake.count;
-    command_batch_run(batch, stand.link, now(&stand));
+    command_batch_run(batch, stand.io, now(&stand));
     tick(&stand);
     assert_int_equal(stand.fake.count, before + 1);
     assert_string_equal(fake_last(&stand.fake)->request.path,
@@ -403,8 +403,8 @@ static void a_list_that_is_asked_for_again_is_made_again(void **state) {
 }
 
 static void configure(struct stand *stand, size_t n_kinds, enum pod_events_level level) {
-    link_configure(stand->link,
-                   &(struct link_settings){.kinds = play_kinds(), .n_kinds = n_kinds, .pod_events = level});
+    cluster_io_configure(stand->io,
+                         &(struct cluster_io_settings){.kinds = play_kinds(), .n_kinds = n_kinds, .pod_events = level});
     tick(stand);
 }
 
@@ -412,7 +412,7 @@ static void a_kind_that_is_added_is_listed_and_watched_and_the_others_go_on(void
     (void)state;
     for (size_t cluster = 0; cluster < 2; cluster++) {
         struct stand stand;
-        begin_with(&stand, cluster, &(struct link_settings){.kinds = play_kinds(), .n_kinds = 1});
+        begin_with(&stand, cluster, &(struct cluster_io_settings){.kinds = play_kinds(), .n_kinds = 1});
         answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
         answer(&stand, "/apis/batch/v1", 200, DISCOVERY);
         answer(&stand, "/apis/batch/v1/jobs?", 200, LIST("5", JOB("a", "3")));
@@ -428,8 +428,8 @@ static void a_kind_that_is_added_is_listed_and_watched_and_the_others_go_on(void
         AUTO_TEXT told = text_format("%zu/1 listing v1;%zu/1 seen b;%zu/1 listed v1;", cluster, cluster, cluster);
         assert_non_null(strstr(stand.told.data, told));
         assert_null(strstr(stand.told.data, "/0 state"));
-        link_close(stand.link, "closed"); // tells both as lost
-        stand.link = NULL;
+        cluster_io_close(stand.io, "closed"); // tells both as lost
+        stand.io = NULL;
         assert_non_null(strstr(stand.told.data, "/0 state LOST;"));
         assert_non_null(strstr(stand.told.data, "/1 state LOST;"));
         end(&stand);
@@ -460,7 +460,7 @@ static void events_are_recorded_in_the_management_cluster_only(void **state) {
         struct stand stand;
         begin(&stand, cluster);
         struct workload_event event = play_event_of("Dispatched", "created in cluster w1");
-        link_event(stand.link, now(&stand), &event);
+        cluster_io_event(stand.io, now(&stand), &event);
         assert_null(event.text); // taken
         tick(&stand);
         size_t number = find(&stand, "/apis/events.k8s.io/v1/namespaces/n/events");

@@ -25,7 +25,7 @@
 struct stage {
     char root[64];
     char *directory;
-    struct watcher *watcher;
+    struct folder_watcher *watcher;
     struct watched_folder *folder;
     atomic_int calls, forced;
     atomic_bool partial; // whether w.yaml was being written at the last call
@@ -38,7 +38,7 @@ static bool matters(void *ctx, const char *name) {
 
 static void changed(void *ctx, bool forced) {
     struct stage *stage = ctx;
-    atomic_store(&stage->partial, watcher_is_partial(stage->folder, "w.yaml"));
+    atomic_store(&stage->partial, folder_watcher_is_partial(stage->folder, "w.yaml"));
     atomic_fetch_add(&stage->forced, forced);
     atomic_fetch_add(&stage->calls, 1);
 }
@@ -72,16 +72,16 @@ static void begin(struct stage *stage, bool exists) {
     stage->directory = text_format("%s/d", stage->root);
     if (exists)
         assert_int_equal(mkdir(stage->directory, 0700), 0);
-    struct watcher_options options = {
+    struct folder_watcher_options options = {
         .directory = stage->directory, .matters = matters, .partial = true, .changed = changed, .ctx = stage};
-    assert_null(watcher_new(&stage->watcher));
-    assert_null(watcher_add(stage->watcher, &options, &stage->folder));
-    assert_null(watcher_start(stage->watcher));
+    assert_null(folder_watcher_new(&stage->watcher));
+    assert_null(folder_watcher_add(stage->watcher, &options, &stage->folder));
+    assert_null(folder_watcher_start(stage->watcher));
     until(stage, 1);
 }
 
 static void end(struct stage *stage) {
-    watcher_free(stage->watcher);
+    folder_watcher_free(stage->watcher);
     AUTO_TEXT command = text_format("%s/d", stage->root);
     const char *const names[] = {"w.yaml", "v.yaml", "..data", "old"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -147,7 +147,7 @@ static void a_directory_that_comes_later_and_again_is_found(void **state) {
     assert_int_equal(rmdir(stage.directory), 0);
     until(&stage, 3);
     assert_int_equal(mkdir(stage.directory, 0700), 0);
-    watcher_call(stage.watcher); // does not wait
+    folder_watcher_call(stage.watcher); // does not wait
     until(&stage, 4);
     assert_int_equal(atomic_load(&stage.forced), 1);
     write_file(&stage, "w.yaml", "a");
@@ -206,7 +206,7 @@ static void without_inotify_files_are_read_every_few_seconds(void **state) {
         until(&stage, 5);
         assert_int_equal(atomic_load(&stage.forced), 0);
         no_instances = no_watches = false; // some are free again
-        watcher_call(stage.watcher);
+        folder_watcher_call(stage.watcher);
         until(&stage, 6);
         assert_int_equal(atomic_load(&stage.forced), 1);
         // A file that is being written is known again.

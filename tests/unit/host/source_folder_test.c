@@ -23,7 +23,7 @@
 struct stage {
     char directory[64];
     struct sources *sources;
-    struct watcher *watcher;
+    struct folder_watcher *watcher;
     struct source_folder *folder;
     pthread_mutex_t mutex;
     struct buffer names, notes;
@@ -59,13 +59,13 @@ static void begin(struct stage *stage) {
     assert_non_null(mkdtemp(stage->directory));
     assert_null(sources_new(&(struct sources_options){.apply = apply, .tell = tell, .ctx = stage}, &stage->sources));
     sources_override(stage->sources, NULL, 0);
-    assert_null(watcher_new(&stage->watcher));
+    assert_null(folder_watcher_new(&stage->watcher));
 }
 
 static void end(struct stage *stage) {
-    watcher_stop(stage->watcher);
+    folder_watcher_stop(stage->watcher);
     source_folder_free(stage->folder);
-    watcher_free(stage->watcher);
+    folder_watcher_free(stage->watcher);
     sources_free(stage->sources);
     buffer_free(&stage->names);
     buffer_free(&stage->notes);
@@ -111,7 +111,7 @@ static bool has(struct stage *stage, const struct buffer *where, const char *tex
 static void follow(struct stage *stage, const char *wanted) {
     int64_t until_ns = clock_now().mono_ns + 20 * CLOCK_SECOND;
     assert_null(source_folder_new(stage->sources, stage->watcher, stage->directory, NULL, &stage->folder));
-    assert_null(watcher_start(stage->watcher));
+    assert_null(folder_watcher_start(stage->watcher));
     while (!has(stage, &stage->names, wanted) && clock_now().mono_ns < until_ns)
         usleep(10000);
     assert_true(has(stage, &stage->names, wanted));

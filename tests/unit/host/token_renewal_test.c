@@ -25,7 +25,7 @@ struct stage {
     atomic_uint requests, patches; // TokenRequests, and patches of the Secret
     unsigned seen;                 // patches that the watch has shown
     char *url;
-    struct connection management;
+    struct cluster_connection management;
     struct renewals *renewals;
     int64_t now_ns;
 };

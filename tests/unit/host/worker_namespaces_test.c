@@ -16,7 +16,7 @@
 
 struct stand {
     struct fake_transport fake;
-    struct space_watch *watch;
+    struct worker_namespaces *watch;
     struct buffer told;
     struct moment now;
 };
@@ -35,25 +35,25 @@ static void expect(struct stand *stand, const char *text) {
 static void pass(struct stand *stand, int64_t ns) {
     stand->now.mono_ns += ns;
     for (int i = 0; i < 4; i++)
-        (void)space_watch_tick(stand->watch, stand->now);
+        (void)worker_namespaces_tick(stand->watch, stand->now);
 }
 
 static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    assert_null(space_watch_new(
-        &(struct space_watch_options){
+    assert_null(worker_namespaces_new(
+        &(struct worker_namespaces_options){
             .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand},
         &stand->watch));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 0);
-    space_watch_want(stand->watch);
+    worker_namespaces_want(stand->watch);
     pass(stand, 0);
 }
 
 static void end(struct stand *stand) {
-    space_watch_free(stand->watch);
+    worker_namespaces_free(stand->watch);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }

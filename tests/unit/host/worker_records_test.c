@@ -12,7 +12,7 @@
 
 struct stage {
     struct fake_transport fake;
-    struct connection management;
+    struct cluster_connection management;
     struct worker_records *records;
     struct gate gate;
     int64_t now_ns;

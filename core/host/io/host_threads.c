@@ -10,22 +10,22 @@
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
 static void lost_kinds(struct host *host, const struct host_cluster *cluster, size_t first, const char *problem) {
-    for (size_t k = first; k < host->wire_settings.link.n_kinds; k++)
+    for (size_t k = first; k < host->thread_settings.io.n_kinds; k++)
         inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
                                                            .cluster = cluster->index,
                                                            .kind = k,
                                                            .watch = {REFLECTOR_LOST, problem}});
 }
 
-void wires_lost(struct host *host, size_t first) {
+void cluster_threads_lost(struct host *host, size_t first) {
     const struct stats *stats = engine_stats(host->turn.engine);
     for (size_t c = 1; c < host->n_clusters && c < stats->n_clusters; c++)
-        if (!stats->clusters[c].vacant && !host->clusters[c]->wire && host->clusters[c]->open_wait_ns > 0)
+        if (!stats->clusters[c].vacant && !host->clusters[c]->thread && host->clusters[c]->open_wait_ns > 0)
             lost_kinds(host, host->clusters[c], first, stats->clusters[c].watches[0].problem);
 }
 
 static void cannot_open(struct host *host, struct host_cluster *cluster, const struct error *error, struct moment now) {
-    bool has = cluster->wire;
+    bool has = cluster->thread;
     log_fields(LOG_ERROR,
                has ? "the new credentials of the worker cannot be used, the former ones are still in use"
                    : "worker cannot be used",
@@ -40,89 +40,89 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
     cluster->open_at_ns = now.mono_ns + cluster->open_wait_ns;
 }
 
-static void begin_to_close(struct host *host, struct wire *wire) {
-    wire->next = host->closing;
-    host->closing = wire;
-    wire_close(wire); // if it fails, wires_reap tries again
+static void begin_to_close(struct host *host, struct cluster_thread *thread) {
+    thread->next = host->closing;
+    host->closing = thread;
+    cluster_thread_close(thread); // if it fails, cluster_threads_reap tries again
 }
 
 // The connection is there; it is watched at once, or after the present one has been closed.
-static void opened(struct host *host, struct host_cluster *cluster, struct wire *wire) {
+static void opened(struct host *host, struct host_cluster *cluster, struct cluster_thread *thread) {
     cluster->open_wait_ns = 0;
-    if (!cluster->wire && !cluster->replaced) {
-        cluster->wire = wire;
-        wire_watch(wire);
+    if (!cluster->thread && !cluster->replaced) {
+        cluster->thread = thread;
+        cluster_thread_watch(thread);
         return;
     }
     log_fields(LOG_INFO, "the connection is replaced", {"cluster", cluster->name}, {"from", cluster->spec.origin_text});
     if (cluster->replacement)
         begin_to_close(host, cluster->replacement);
-    cluster->replacement = wire;
-    if (cluster->wire)
-        cluster->replaced = cluster->wire;
-    if (cluster->wire)
-        begin_to_close(host, TAKE(cluster->wire));
+    cluster->replacement = thread;
+    if (cluster->thread)
+        cluster->replaced = cluster->thread;
+    if (cluster->thread)
+        begin_to_close(host, TAKE(cluster->thread));
 }
 
 static void switch_over(struct host_cluster *cluster) {
     if (!cluster->replaced || !atomic_load(&cluster->replaced->quiet))
         return;
     cluster->replaced = NULL;
-    cluster->wire = TAKE(cluster->replacement);
-    if (cluster->wire)
-        wire_watch(cluster->wire);
+    cluster->thread = TAKE(cluster->replacement);
+    if (cluster->thread)
+        cluster_thread_watch(cluster->thread);
 }
 
 static void take_opened(struct host *host, struct host_cluster *cluster, struct moment now) {
     struct error *error = NULL;
-    if (!cluster->opening || !wire_is_open(cluster->opening, &error))
+    if (!cluster->opening || !cluster_thread_is_open(cluster->opening, &error))
         return;
-    struct wire *wire = TAKE(cluster->opening);
+    struct cluster_thread *thread = TAKE(cluster->opening);
     if (error) {
-        wire_free(wire);
+        cluster_thread_free(thread);
         cannot_open(host, cluster, error, now);
     } else {
-        opened(host, cluster, wire);
+        opened(host, cluster, thread);
     }
     error_free(error);
 }
 
-void wires_open(struct host *host, struct host_cluster *cluster, struct moment now) {
+void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now) {
     switch_over(cluster);
-    if (cluster->wire && !cluster->reopen && !cluster->opening &&
-        curl_transport_moved(cluster->wire->connection.transport)) {
+    if (cluster->thread && !cluster->reopen && !cluster->opening &&
+        curl_transport_moved(cluster->thread->connection.transport)) {
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
     take_opened(host, cluster, now);
-    bool needed = cluster->reopen || (!cluster->wire && !cluster->replacement);
+    bool needed = cluster->reopen || (!cluster->thread && !cluster->replacement);
     if (!needed || cluster->opening || now.mono_ns < cluster->open_at_ns)
         return;
     cluster->reopen = false;
     cluster->open_at_ns = CLOCK_NEVER;
-    struct error *error = wire_begin(host, cluster->index, cluster->name, &cluster->spec, &cluster->opening);
+    struct error *error = cluster_thread_begin(host, cluster->index, cluster->name, &cluster->spec, &cluster->opening);
     if (error)
         cannot_open(host, cluster, error, now);
     error_free(error);
 }
 
-bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
-    if (!cluster->wire || cluster->reopen || cluster->opening || cluster->replacement ||
-        !connection_renew(&cluster->wire->connection, spec, host_policy(host), clock_now().wall_ns))
+bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
+    if (!cluster->thread || cluster->reopen || cluster->opening || cluster->replacement ||
+        !connection_renew(&cluster->thread->connection, spec, host_policy(host), clock_now().wall_ns))
         return false;
     log_fields(LOG_INFO, "the credentials of the worker are replaced", {"cluster", cluster->name},
                {"from", spec->origin_text});
     return true;
 }
 
-void wires_recheck(struct host_cluster *cluster) {
-    if (cluster->wire)
-        curl_transport_recheck(cluster->wire->connection.transport);
+void cluster_threads_recheck(struct host_cluster *cluster) {
+    if (cluster->thread)
+        curl_transport_recheck(cluster->thread->connection.transport);
 }
 
-void wires_close(struct host *host, struct host_cluster *cluster) {
-    if (cluster->wire)
-        begin_to_close(host, TAKE(cluster->wire));
+void cluster_threads_close(struct host *host, struct host_cluster *cluster) {
+    if (cluster->thread)
+        begin_to_close(host, TAKE(cluster->thread));
     if (cluster->replacement)
         begin_to_close(host, TAKE(cluster->replacement));
     if (cluster->opening)
@@ -131,26 +131,26 @@ void wires_close(struct host *host, struct host_cluster *cluster) {
     cluster->open_at_ns = CLOCK_NEVER;
 }
 
-bool wires_are_closed(const struct host *host, size_t cluster) {
-    for (const struct wire *wire = host->closing; wire; wire = wire->next)
-        if (wire->cluster == cluster)
+bool cluster_threads_are_closed(const struct host *host, size_t cluster) {
+    for (const struct cluster_thread *thread = host->closing; thread; thread = thread->next)
+        if (thread->cluster == cluster)
             return false;
     return true;
 }
 
 // What a cluster waits for is not freed before it has seen that it is quiet.
-static bool is_waited_for(const struct host *host, const struct wire *wire) {
-    return host->clusters[wire->cluster]->replaced == wire;
+static bool is_waited_for(const struct host *host, const struct cluster_thread *thread) {
+    return host->clusters[thread->cluster]->replaced == thread;
 }
 
-void wires_reap(struct host *host) {
-    for (struct wire **at = &host->closing; *at;) {
-        struct wire *wire = *at;
-        if (wire_close(wire) && atomic_load(&wire->ended) && !is_waited_for(host, wire)) {
-            *at = wire->next;
-            wire_reap(wire);
+void cluster_threads_reap(struct host *host) {
+    for (struct cluster_thread **at = &host->closing; *at;) {
+        struct cluster_thread *thread = *at;
+        if (cluster_thread_close(thread) && atomic_load(&thread->ended) && !is_waited_for(host, thread)) {
+            *at = thread->next;
+            cluster_thread_reap(thread);
         } else {
-            at = &wire->next;
+            at = &thread->next;
         }
     }
 }

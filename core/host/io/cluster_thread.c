@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/io/cluster_thread.h"
+
+#include "core/base/background.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/host/host_internal.h"
+#include "core/host/token_life.h"
+#include "core/host/watchers/watcher.h"
+#include "core/kube/transport/curl_transport.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void post_event(void *ctx, struct engine_event *event) {
+    struct cluster_thread *thread = ctx;
+    event->received_ns = clock_now().mono_ns;
+    outbox_put(&thread->outbox, event, event->echo, event->received_ns);
+}
+
+// What a worker that joins needs, handshakes and lists, can wait for what those need that are there.
+static void set_background(struct cluster_thread *thread) {
+    bool joins = thread->cluster != ENGINE_MANAGEMENT && !thread->settled;
+    if (joins != thread->background)
+        background_set(joins);
+    thread->background = joins;
+}
+
+// For status and metrics. The token is read again only when it is another one.
+static void publish_credentials(struct cluster_thread *thread) {
+    enum credentials_kind kind = CREDENTIALS_NONE;
+    const char *token = NULL;
+    struct token_life life = {.expires_wall_ns = 0};
+    meter_expiry(thread->meter, curl_transport_expiry(thread->connection.transport));
+    uint64_t generation = curl_transport_credentials(thread->connection.transport, &kind, &token);
+    if (thread->published && generation == thread->credentials)
+        return;
+    if (!token_life_read(token, &life))
+        life.expires_wall_ns = 0;
+    meter_credentials(thread->meter, kind, life.expires_wall_ns);
+    thread->published = true;
+    thread->credentials = generation;
+}
+
+static int64_t tick(void *ctx, struct moment now) {
+    struct cluster_thread *thread = ctx;
+    set_background(thread);
+    int64_t next_ns = CLOCK_NEVER;
+    if (thread->cluster == ENGINE_MANAGEMENT && !thread->io)
+        next_ns = startup_tick(thread->host->startup, &thread->connection, now);
+    if (thread->io) {
+        next_ns = cluster_io_tick(thread->io, now);
+        thread->settled = thread->settled || cluster_io_is_settled(thread->io);
+        atomic_store(&thread->pending, cluster_io_pending(thread->io));
+    }
+    publish_credentials(thread);
+    if (thread->cluster == ENGINE_MANAGEMENT)
+        next_ns = clock_earlier(next_ns, guests_tick(thread, now));
+    return clock_earlier(next_ns, outbox_tick(&thread->outbox, clock_now().mono_ns));
+}
+
+void cluster_thread_free(struct cluster_thread *thread) {
+    if (!thread)
+        return;
+    connection_close(&thread->connection);
+    outbox_free(&thread->outbox);
+    worker_spec_clear(&thread->spec);
+    exec_policy_free(thread->policy);
+    error_free(thread->error);
+    free(thread->name);
+    free(thread);
+}
+
+// `spec` NULL: the management cluster.
+static struct error *make(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                          struct cluster_thread **out) {
+    *out = NULL;
+    struct cluster_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return error_no_memory();
+    thread->host = host;
+    thread->cluster = cluster;
+    thread->meter = &host->clusters[cluster]->meter;
+    thread->name = strdup(name);
+    const struct thread_settings *settings = &host->thread_settings;
+    budget_init(&thread->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes,
+                &thread->stop);
+    outbox_init(&thread->outbox, host->inbox);
+    if (!thread->name || (spec && !worker_spec_copy(spec, &thread->spec)) ||
+        !exec_policy_copy(host_policy(host), &thread->policy)) {
+        cluster_thread_free(thread);
+        return error_no_memory();
+    }
+    *out = thread;
+    return NULL;
+}
+
+static struct error *open_connection(struct cluster_thread *thread) {
+    const struct config *config = thread->host->config;
+    const struct exec_policy *policy = thread->policy;
+    int64_t wall_ns = clock_now().wall_ns;
+    struct error *error = thread->cluster == ENGINE_MANAGEMENT
+                              ? connection_load(&thread->connection, &config->management, policy, wall_ns)
+                              : connection_load_worker(&thread->connection, &thread->spec, policy, wall_ns);
+    error = error_wrap(error, "cluster %s", thread->name);
+    if (!error)
+        error = connection_open(&thread->connection, &thread->budget);
+    if (!error)
+        error = loop_start(thread->name, thread->connection.transport, tick, thread, &thread->loop);
+    return error;
+}
+
+struct error *cluster_thread_open(struct host *host, struct cluster_thread **out) {
+    struct cluster_thread *thread = NULL;
+    struct error *error = make(host, ENGINE_MANAGEMENT, host->clusters[ENGINE_MANAGEMENT]->name, NULL, &thread);
+    if (!error)
+        error = open_connection(thread);
+    if (error)
+        cluster_thread_free(thread);
+    *out = error ? NULL : thread;
+    return error;
+}
+
+// Signals are handled by another thread.
+static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg) {
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool started = pthread_create(thread, NULL, run, arg) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void *open_connection_thread(void *arg) {
+    struct cluster_thread *thread = arg;
+    background_set(true);
+    thread->error = open_connection(thread);
+    background_set(false); // its end is waited for
+    atomic_store(&thread->opened, true);
+    inbox_poke(thread->host->inbox);
+    return NULL;
+}
+
+struct error *cluster_thread_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                                   struct cluster_thread **out) {
+    struct cluster_thread *thread = NULL;
+    struct error *error = make(host, cluster, name, spec, &thread);
+    if (!error && !start_thread(&thread->opener, open_connection_thread, thread))
+        error = error_new(ERROR_IO, "cannot start a thread");
+    if (error)
+        cluster_thread_free(thread);
+    else
+        thread->opening = true;
+    *out = error ? NULL : thread;
+    return error;
+}
+
+static void join_opener(struct cluster_thread *thread) {
+    if (thread->opening)
+        pthread_join(thread->opener, NULL);
+    thread->opening = false;
+}
+
+bool cluster_thread_is_open(struct cluster_thread *thread, struct error **error) {
+    if (!atomic_load(&thread->opened))
+        return false;
+    join_opener(thread);
+    *error = TAKE(thread->error);
+    return true;
+}
+
+static void resize(struct cluster_thread *thread) {
+    const struct thread_settings *settings = &thread->settings;
+    budget_resize(&thread->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes);
+    thread->budget.max_status_size = thread->cluster == ENGINE_MANAGEMENT ? 0 : settings->max_status_size;
+}
+
+static void open_io(void *arg) {
+    struct cluster_thread *thread = arg;
+    struct host *host = thread->host;
+    char instance[128];
+    if (gethostname(instance, sizeof instance) != 0)
+        text_copy(instance, sizeof instance, "wharf");
+    instance[sizeof instance - 1] = '\0';
+    struct cluster_io_options options = {.cluster = thread->cluster,
+                                         .name = thread->name,
+                                         .transport = thread->connection.transport,
+                                         .budget = &thread->budget,
+                                         .meter = thread->meter,
+                                         .settings = thread->settings.io,
+                                         .origin = startup_origin(host->startup),
+                                         .controller_name = host->config->controller_name,
+                                         .instance = instance,
+                                         .gates = elections_gates(host->elections),
+                                         .watch_list = true,
+                                         .seed = random_system(),
+                                         .post = post_event,
+                                         .ctx = thread};
+    if (thread->cluster == ENGINE_MANAGEMENT)
+        startup_stop(host->startup);
+    resize(thread);
+    struct error *error = cluster_io_new(&options, &thread->io);
+    if (error)
+        log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", thread->name}, {"error", error_text(error)});
+    error_free(error);
+}
+
+// The host's, with what the worker has of its own.
+static struct thread_settings settings_of(const struct cluster_thread *thread) {
+    struct thread_settings settings = thread->host->thread_settings;
+    enum choice capacity = thread->host->clusters[thread->cluster]->spec.capacity;
+    if (capacity != CHOICE_NOT_MADE)
+        settings.io.capacity = capacity == CHOICE_YES;
+    return settings;
+}
+
+void cluster_thread_watch(struct cluster_thread *thread) {
+    thread->settings = settings_of(thread);
+    thread->configured = thread->host->configured;
+    loop_post(thread->loop, open_io, thread);
+}
+
+struct configuration {
+    struct cluster_thread *thread;
+    struct thread_settings settings;
+};
+
+static void configure(void *arg) {
+    struct configuration *given = arg;
+    struct cluster_thread *thread = given->thread;
+    bool larger = given->settings.max_object_size > thread->settings.max_object_size ||
+                  given->settings.max_object_nodes > thread->settings.max_object_nodes ||
+                  given->settings.max_status_size > thread->settings.max_status_size;
+    thread->settings = given->settings;
+    free(given);
+    resize(thread);
+    if (!thread->io)
+        return;
+    cluster_io_configure(thread->io, &thread->settings.io);
+    if (larger)
+        cluster_io_accept_larger(thread->io);
+}
+
+bool cluster_thread_configure(struct cluster_thread *thread) {
+    struct configuration *given = malloc(sizeof *given);
+    if (!given)
+        return false;
+    *given = (struct configuration){thread, settings_of(thread)};
+    if (loop_post(thread->loop, configure, given)) {
+        thread->configured = thread->host->configured;
+        return true;
+    }
+    free(given);
+    return false;
+}
+
+struct fence_change {
+    struct cluster_thread *thread;
+    uint64_t shards;
+};
+
+static void renew(void *arg) {
+    struct fence_change *change = arg;
+    if (change->thread->io)
+        cluster_io_fence(change->thread->io, change->shards);
+    free(change);
+}
+
+bool cluster_thread_fence(struct cluster_thread *thread, uint64_t shards) {
+    struct fence_change *change = malloc(sizeof *change);
+    if (!change)
+        return false;
+    *change = (struct fence_change){thread, shards};
+    if (loop_post(thread->loop, renew, change))
+        return true;
+    free(change);
+    return false;
+}
+
+struct delivery {
+    struct cluster_thread *thread;
+    struct command_batch *batch;
+};
+
+static void run_batch(void *arg) {
+    struct delivery *delivery = arg;
+    struct cluster_thread *thread = delivery->thread;
+    if (thread->io) {
+        command_batch_run(delivery->batch, thread->io, clock_now());
+        atomic_store(&thread->pending, cluster_io_pending(thread->io));
+    } else {
+        command_batch_refuse(delivery->batch, post_event, thread);
+    }
+    free(delivery);
+}
+
+bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch *batch) {
+    struct delivery *delivery = malloc(sizeof *delivery);
+    if (!delivery)
+        return false;
+    *delivery = (struct delivery){thread, batch};
+    if (loop_post(thread->loop, run_batch, delivery))
+        return true;
+    free(delivery);
+    return false;
+}
+
+// The loop runs what was delivered before it ends; then the connection is this thread's. Closing it may wait for a name
+// to be resolved.
+static void *close_thread(void *arg) {
+    struct cluster_thread *thread = arg;
+    background_set(true);
+    join_opener(thread);
+    if (thread->loop)
+        loop_stop(TAKE(thread->loop));
+    cluster_io_close(thread->io, "the connection is replaced or closed");
+    thread->io = NULL;
+    outbox_tick(&thread->outbox, CLOCK_NEVER);
+    atomic_store(&thread->pending, 0);
+    atomic_store(&thread->quiet, true);
+    inbox_poke(thread->host->inbox);
+    connection_close(&thread->connection);
+    background_set(false);
+    atomic_store(&thread->ended, true);
+    inbox_poke(thread->host->inbox);
+    return NULL;
+}
+
+bool cluster_thread_close(struct cluster_thread *thread) {
+    if (thread->reaping)
+        return true;
+    atomic_store(&thread->stop, true);
+    thread->reaping = start_thread(&thread->reaper, close_thread, thread);
+    return thread->reaping;
+}
+
+void cluster_thread_reap(struct cluster_thread *thread) {
+    pthread_join(thread->reaper, NULL);
+    cluster_thread_free(thread);
+}
+
+static void drop_io(void *arg) {
+    struct cluster_thread *thread = arg;
+    if (thread->cluster == ENGINE_MANAGEMENT)
+        startup_stop(thread->host->startup);
+    guests_stop(thread);
+    cluster_io_free(thread->io);
+    thread->io = NULL;
+}
+
+void cluster_thread_stop(struct cluster_thread *thread) {
+    atomic_store(&thread->stop, true);
+    if (thread->reaping) {
+        pthread_join(thread->reaper, NULL);
+        thread->reaping = false;
+        return;
+    }
+    join_opener(thread);
+    if (!thread->loop)
+        return;
+    loop_post(thread->loop, drop_io, thread);
+    loop_stop(thread->loop);
+    thread->loop = NULL;
+    drop_io(thread); // where there was no memory to post it
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to a cluster: its transport, the thread that drives it, and the cluster_io. A worker whose address or
+// credentials change gets another one. Functions are called on the engine's thread; none waits for the network, but
+// cluster_thread_stop and cluster_thread_free.
+#ifndef WHARF_HOST_IO_CLUSTER_THREAD_H
+#define WHARF_HOST_IO_CLUSTER_THREAD_H
+
+#include "core/host/io/cluster_connection.h"
+#include "core/host/io/cluster_io.h"
+#include "core/host/turn/dispatch.h"
+#include "core/host/turn/outbox.h"
+#include "core/kube/object/budget.h"
+#include "core/kube/transport/loop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct host;
+struct host_guest;
+
+// What all connections are given, and may change while they are open.
+struct thread_settings {
+    struct cluster_io_settings io;
+    size_t memory_per_cluster, max_object_size, max_object_nodes; // see budget_init
+    size_t max_status_size;                                       // of objects in workers
+};
+
+struct cluster_thread {
+    struct cluster_thread *next; // in a list of those that are being closed
+    struct host *host;
+    size_t cluster;
+    char *name;          // of the cluster
+    struct meter *meter; // of the cluster
+    struct budget budget;
+    struct cluster_connection connection;
+    struct loop *loop;
+    struct cluster_io *io; // on the connection's thread only, like `outbox`
+    struct outbox outbox;
+    uint64_t credentials; // generation of those that were `published`
+    bool published;
+    bool background, settled;        // of that thread: see background.h; all watches have begun
+    atomic_size_t pending;           // unanswered commands and Events, as last published by that thread
+    atomic_bool stop;                // it does no more work
+    atomic_bool quiet;               // it posts no more events
+    atomic_bool ended;               // cluster_thread_reap may be called
+    struct thread_settings settings; // once it is watched; on that thread
+    unsigned configured;             // with which of the host's settings; on the engine's thread
+    struct host_guest *guests;       // of the management cluster, on its thread only
+    size_t n_guests;
+    // While it is opened.
+    struct worker_spec spec;
+    struct exec_policy *policy; // a copy of the host's when the connection was begun
+    bool opening;               // the thread has not been joined
+    pthread_t opener;
+    atomic_bool opened;
+    struct error *error; // of the opener
+    bool reaping;
+    pthread_t reaper;
+};
+
+// Reads the kubeconfig of the management cluster and starts the thread.
+struct error *cluster_thread_open(struct host *host, struct cluster_thread **out);
+// The same of a worker, on a thread of its own, since it takes some milliseconds, and a file system may hang. The inbox
+// is poked when it is over.
+struct error *cluster_thread_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                                   struct cluster_thread **out);
+// True: it is over. With an error, which the caller owns, it is only freed.
+bool cluster_thread_is_open(struct cluster_thread *thread, struct error **error);
+// Makes the cluster_io on the thread, which begins to list and watch.
+void cluster_thread_watch(struct cluster_thread *thread);
+// Gives it the host's present settings. False: no memory; nothing has changed.
+bool cluster_thread_configure(struct cluster_thread *thread);
+// See cluster_io_fence. False: no memory.
+bool cluster_thread_fence(struct cluster_thread *thread, uint64_t shards);
+// False: the caller keeps the batch.
+bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch *batch);
+
+// Begins to close it, on a thread of its own: requests in flight are answered with REASON_UNKNOWN_OUTCOME, the watches
+// are posted as lost, then it is `quiet`; the inbox is poked then, and when it has `ended`. False: no thread could be
+// started; call it again.
+bool cluster_thread_close(struct cluster_thread *thread);
+void cluster_thread_reap(struct cluster_thread *thread); // frees it
+
+// Ends it, however long that takes; nothing is posted.
+void cluster_thread_stop(struct cluster_thread *thread);
+void cluster_thread_free(struct cluster_thread *thread); // after cluster_thread_stop; NULL is allowed
+
+#endif
