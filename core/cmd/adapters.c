@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf adapters`: a table of the loaded adapters, a line for each kind.
 #include "core/base/text.h"
+#include "core/cmd/line/text_table.h"
 #include "core/cmd/main.h"
 #include "core/cmd/setup.h"
-#include "core/cmd/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf explain`: where a workload is and why, as the host sees it (docs/api.md).
 #include "core/base/text.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/line/text_table.h"
+#include "core/cmd/remote/remote.h"
 #include "core/cmd/status/status.h"
-#include "core/cmd/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // `wharf logs`: the logs of a workload's pods, through the host, from whatever worker has them.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 #include <stdlib.h>
 #include <string.h>

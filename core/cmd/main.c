@@ -3,7 +3,7 @@
 #include "core/cmd/main.h"
 
 #include "core/base/suggest.h"
-#include "core/cmd/complete.h"
+#include "core/cmd/line/complete.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // `wharf exec`: a command in a pod of a workload, through the host, in whatever worker has it.
 #include "core/base/text.h"
 #include "core/cmd/exec/session.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/json/json.h"
 #include "core/kube/transport/websocket.h"
 

@@ -4,7 +4,7 @@
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
 #include "core/cmd/main.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/kube/object/object.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>

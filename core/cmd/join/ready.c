@@ -2,7 +2,7 @@
 // What the running host says of the worker.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef WHARF_CMD_OPERATE_H
 #define WHARF_CMD_OPERATE_H
 
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 // The entry of a worker in ConfigMap wharf-workers.
 struct worker_order {

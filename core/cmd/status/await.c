@@ -2,7 +2,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/cmd/status/status.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef WHARF_CMD_STATUS_FILTER_H
 #define WHARF_CMD_STATUS_FILTER_H
 
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 struct status_filter { // NULL: any
     const char *namespace_, *kind, *name, *cluster, *phase, *selector;

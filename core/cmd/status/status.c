@@ -4,7 +4,7 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/cmd/status/filter.h"
 #include "core/json/yaml.h"
 

@@ -5,7 +5,7 @@
 #define WHARF_CMD_STATUS_H
 
 #include "core/base/error.h"
-#include "core/cmd/text_table.h"
+#include "core/cmd/line/text_table.h"
 #include "core/json/json.h"
 
 #define STATUS_CELL_MAX 256

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/live.h"
+#include "core/cmd/run/live.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/cmd/reload.h"
+#include "core/cmd/run/reload.h"
 #include "core/host/folder_watcher.h"
 #include "core/host/sources/source_folder.h"
 #include "core/host/sources/source_objects.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf completion`: scripts that ask `wharf __complete`.
-#include "core/cmd/complete.h"
+#include "core/cmd/line/complete.h"
 #include "core/cmd/main.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may stand at the end of an unfinished command line, for the shells' completion (completion.c). A host that
 // cannot be reached completes nothing, silently.
-#include "core/cmd/complete.h"
+#include "core/cmd/line/complete.h"
 
 #include "core/base/text.h"
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/config/config.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/serving.h"
+#include "core/cmd/run/serving.h"
 
 #include "core/base/local_socket.h"
 #include "core/base/log.h"

@@ -5,7 +5,7 @@
 #include "core/base/local_socket.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/remote_internal.h"
+#include "core/cmd/remote/internal.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>

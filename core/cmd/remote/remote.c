@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 
 #include "core/base/text.h"
-#include "core/cmd/remote_internal.h"
+#include "core/cmd/remote/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/signals.h"
+#include "core/cmd/run/signals.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

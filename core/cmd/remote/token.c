@@ -5,7 +5,7 @@
 #include "core/base/address.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/remote_internal.h"
+#include "core/cmd/remote/internal.h"
 #include "core/host/check/rights.h"
 #include "core/host/token_life.h"
 #include "core/kube/api/token_request.h"

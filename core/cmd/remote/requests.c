@@ -2,7 +2,7 @@
 // Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is
 // asked for.
 #include "core/base/text.h"
-#include "core/cmd/remote_internal.h"
+#include "core/cmd/remote/internal.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>

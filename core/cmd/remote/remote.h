@@ -80,7 +80,7 @@ const char *remote_prefix(const struct remote *remote);
 // The ServiceAccount "NAMESPACE/NAME" as which the host knows a caller whose own token it does not get; NULL: it has
 // that, or none was needed. free()
 char *remote_account(const struct remote *remote);
-// Whether the caller has a token that this address does not get, see remote_token.c.
+// Whether the caller has a token that this address does not get, see token.c.
 bool remote_withholds_token(const struct remote *remote);
 
 // The management cluster, opened at the first call: of --context or --kubeconfig; or that of the host's configuration,

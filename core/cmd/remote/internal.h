@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by remote.c, remote_find.c (where the host is), remote_management.c (its management cluster), remote_token.c
-// (who calls) and remote_requests.c.
+// Shared by remote.c, find.c (where the host is), management.c (its management cluster), token.c
+// (who calls) and requests.c.
 #ifndef WHARF_CMD_REMOTE_INTERNAL_H
 #define WHARF_CMD_REMOTE_INTERNAL_H
 
-#include "core/cmd/remote.h"
+#include "core/cmd/remote/remote.h"
 #include "core/config/config.h"
 #include "core/kube/transport/curl_transport.h"
 
