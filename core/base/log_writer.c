@@ -2,9 +2,8 @@
 #include "core/base/log_writer.h"
 
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +59,6 @@ static void write_lines(const char *text, size_t len) {
 
 static void *writer_main(void *arg) {
     (void)arg;
-    (void)pthread_setname_np(pthread_self(), "log");
     pthread_mutex_lock(&writer.mutex);
     for (;;) {
         if (writer.len > 0) {
@@ -85,12 +83,7 @@ bool log_writer_start(const struct log_output *output) {
         return false;
     writer.output = output;
     writer.stop = false;
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return false;
-    bool started = pthread_create(&writer.thread, NULL, writer_main, NULL) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool started = thread_start("log", 0, writer_main, NULL, &writer.thread) == 0;
     if (started)
         atomic_store(&writer.state, WRITING);
     return started;

@@ -42,6 +42,19 @@ bool text_equal(const char *a, const char *b) {
     return strcmp(a, b) == 0;
 }
 
+bool text_set(char **slot, const char *text) {
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy)
+        return false;
+    free(*slot);
+    *slot = copy;
+    return true;
+}
+
+bool text_set_filled(char **slot, const char *text) {
+    return text_set(slot, text && *text ? text : NULL);
+}
+
 void text_copy(char *out, size_t size, const char *text) {
     if (size == 0)
         return;

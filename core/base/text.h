@@ -27,6 +27,12 @@ bool text_is_within(const char *text, size_t max); // at most max bytes long
 // Equality where both may be NULL.
 bool text_equal(const char *a, const char *b);
 
+// Replaces the text at *slot, which is freed, with a copy of `text`; NULL stays NULL. False: out of memory; *slot is
+// unchanged.
+bool text_set(char **slot, const char *text);
+// The same, but an empty text becomes NULL.
+bool text_set_filled(char **slot, const char *text);
+
 // Copies at most size - 1 bytes and always terminates; cuts at a UTF-8 boundary.
 void text_copy(char *out, size_t size, const char *text);
 

@@ -222,13 +222,8 @@ const char *config_text(struct config_reader *reader, const struct config_place 
 }
 
 void config_keep(struct config_reader *reader, char **slot, const char *text) {
-    char *copy = strdup(text);
-    if (!copy) {
+    if (!text_set(slot, text))
         reader->no_memory = true;
-        return;
-    }
-    free(*slot);
-    *slot = copy;
 }
 
 void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size) {

@@ -2,12 +2,12 @@
 // Functions of an adapter in several threads at once: each of them goes through the same calls, beginning at another
 // one, and must get the answers that a call got alone. Services let other threads go first now and then (watch.c), so
 // that what an adapter keeps outside of its call does not stay unseen.
+#include "core/base/thread.h"
 #include "core/conform/child.h"
 
 #include "core/adapter/pods.h"
 #include "core/adapter/services.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void walk_together(struct crowd *crowd) {
     crowd->run->board->stage = STAGE_CALL;
     for (; started < N_THREADS; started++) {
         walkers[started] = (struct walker){.crowd = crowd, .at = started * crowd->n_inputs / N_THREADS};
-        if (pthread_create(&walkers[started].thread, NULL, walk, &walkers[started]) != 0)
+        if (thread_start("crowd", 0, walk, &walkers[started], &walkers[started].thread) != 0)
             abort(); // the others would wait for ever
     }
     for (size_t i = 0; i < started; i++) {

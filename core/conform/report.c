@@ -21,14 +21,6 @@ static size_t size_of(const struct json *inputs) {
     return inputs ? len : SIZE_MAX;
 }
 
-static void replace_text(char **to, const char *from) {
-    char *copy = strdup(from);
-    if (!copy)
-        return;
-    free(*to);
-    *to = copy;
-}
-
 // Another object with the same cause.
 static void add_more(struct finding *finding, const struct finding *found) {
     finding->more++;
@@ -40,8 +32,8 @@ static void add_more(struct finding *finding, const struct finding *found) {
     json_free(finding->inputs);
     finding->inputs = found->inputs;
     finding->size = size;
-    replace_text(&finding->object, found->object);
-    replace_text(&finding->found, found->found);
+    (void)text_set(&finding->object, found->object);
+    (void)text_set(&finding->found, found->found);
 }
 
 bool report_add(struct report *report, const struct finding *found, size_t *index) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/stats.h"
 
+#include "core/base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +23,10 @@ void stats_free(struct stats *stats) {
 static bool copy_cluster(const struct stats_cluster *from, size_t n_kinds, struct stats_cluster *to) {
     *to = *from;
     to->watches = calloc(n_kinds + 1, sizeof *to->watches);
-    to->from = from->from ? strdup(from->from) : NULL;
-    to->labels = from->labels ? strdup(from->labels) : NULL;
+    to->from = to->labels = NULL;
     if (to->watches && n_kinds)
         memcpy(to->watches, from->watches, n_kinds * sizeof *to->watches);
-    return to->watches && (to->from || !from->from) && (to->labels || !from->labels);
+    return to->watches && text_set(&to->from, from->from) && text_set(&to->labels, from->labels);
 }
 
 struct error *stats_copy(const struct stats *from, struct stats *to) {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/folder_watcher.h"
 
-#include "core/base/background.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/startup/folder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,8 +260,7 @@ static int wait_ms(const struct folder_watcher *watcher) {
 
 static void *folder_watcher_main(void *arg) {
     struct folder_watcher *watcher = arg;
-    (void)pthread_setname_np(pthread_self(), "config");
-    background_set(true);
+    thread_set_background(true);
     while (!atomic_load(&watcher->stop)) {
         struct pollfd wait[] = {{.fd = watcher->inotify, .events = POLLIN}, {.fd = watcher->wake, .events = POLLIN}};
         (void)poll(wait, 2, wait_ms(watcher));
@@ -296,7 +294,7 @@ struct error *folder_watcher_new(struct folder_watcher **out) {
 }
 
 struct error *folder_watcher_start(struct folder_watcher *watcher) {
-    int code = pthread_create(&watcher->thread, NULL, folder_watcher_main, watcher);
+    int code = thread_start("config", 0, folder_watcher_main, watcher, &watcher->thread);
     watcher->started = code == 0;
     return code == 0 ? NULL : error_new(ERROR_IO, "cannot start the thread that watches files: %s", strerror(code));
 }

@@ -2,15 +2,11 @@
 #include "core/host/live.h"
 
 #include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/host/host_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool copy_text(const char *from, char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
 
 static void clear_note(struct source_note *note) {
     free(note->origin_text);
@@ -27,8 +23,8 @@ void source_notes_free(struct source_note *notes, size_t count) {
 bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
     struct source_note copy = {.token_life = note->token_life};
     struct source_note *slot = NULL;
-    if (copy_text(note->origin_text, &copy.origin_text) && copy_text(note->name, &copy.name) &&
-        copy_text(note->problem, &copy.problem))
+    if (text_set(&copy.origin_text, note->origin_text) && text_set(&copy.name, note->name) &&
+        text_set(&copy.problem, note->problem))
         slot = array_next(notes, *count, sizeof *slot);
     if (!slot) {
         clear_note(&copy);
@@ -53,7 +49,7 @@ bool source_notes_copy(const struct source_note *notes, size_t count, struct sou
 
 struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to) {
     *to = (struct live_notes){.reload = from->reload};
-    if (copy_text(from->reload.message, &to->reload.message) &&
+    if (text_set(&to->reload.message, from->reload.message) &&
         source_notes_copy(from->sources, from->n_sources, &to->sources)) {
         to->n_sources = from->n_sources;
         return NULL;
@@ -69,11 +65,9 @@ void live_notes_free(struct live_notes *notes) {
 }
 
 void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
-    char *copy = message ? strdup(message) : NULL;
     pthread_mutex_lock(&host->snapshot_mutex);
     struct reload_note *note = &host->snapshot.live.reload;
-    free(note->message);
-    note->message = copy;
+    (void)text_set(&note->message, message);
     note->at_wall_ns = wall_ns;
     note->successful = successful;
     if (successful)

@@ -4,11 +4,11 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/kube/api/token_request.h"
 #include "core/kube/client/ask.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,6 @@ static struct error *run(const struct token_job *job, char **token) {
 static void *job_main(void *arg) {
     struct token_job *job = arg;
     char *token = NULL;
-    (void)pthread_setname_np(pthread_self(), "token");
     struct error *error = run(job, &token);
     pthread_mutex_lock(&job->mutex);
     job->done = true;
@@ -91,13 +90,8 @@ static void *job_main(void *arg) {
 }
 
 static struct error *start_thread(struct token_job *job) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     job->users = 2;
-    int code = pthread_create(&thread, &attributes, job_main, job);
-    pthread_attr_destroy(&attributes);
+    int code = thread_start("token", 0, job_main, job, NULL);
     return code == 0 ? NULL : error_new(ERROR_IO, "cannot start a thread: %s", strerror(code));
 }
 

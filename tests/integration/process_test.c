@@ -2,7 +2,9 @@
 // The host as a process: adapters that hang or crash, signals, and a log that is not read.
 #include "tests/integration/stage.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +96,35 @@ static void what_was_logged_before_a_crash_is_written(void **state) {
     assert_int_equal(wharf_logged(scene, "the last message of an adapter"), 1);
 }
 
+// The signals that a thread blocks, as bits, bit 0 for signal 1.
+static uint64_t blocked_by(pid_t process, const char *thread) {
+    AUTO_TEXT path = text_format("/proc/%d/task/%s/status", (int)process, thread);
+    AUTO_BUFFER(status, (size_t)64 << 10);
+    assert_null(text_read_file(path, (size_t)64 << 10, &status));
+    const char *line = strstr(status.data, "\nSigBlk:");
+    assert_non_null(line);
+    return strtoull(line + strlen("\nSigBlk:"), NULL, 16);
+}
+
+static void no_thread_blocks_the_signals_of_a_crash(void **state) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct scene *scene = *state;
+    AUTO_TEXT folder = text_format("/proc/%d/task", (int)scene->child);
+    DIR *threads = opendir(folder);
+    size_t count = 0;
+    assert_non_null(threads);
+    for (const struct dirent *thread; (thread = readdir(threads));) {
+        if (*thread->d_name == '.')
+            continue;
+        uint64_t blocked = blocked_by(scene->child, thread->d_name);
+        for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+            assert_int_equal(blocked >> (faults[i] - 1) & 1, 0);
+        count++;
+    }
+    closedir(threads);
+    assert_true(count >= 5); // the engine, two clusters, the log and signals
+}
+
 static void signals_without_a_meaning_are_told_and_change_nothing(void **state) {
     struct scene *scene = *state;
     static const struct {
@@ -169,6 +200,7 @@ int main(void) {
                                         drop),
         cmocka_unit_test_setup_teardown(a_second_signal_ends_a_host_that_hangs_at_once, open_with_things, drop),
         cmocka_unit_test_setup_teardown(what_was_logged_before_a_crash_is_written, open_with_things, drop),
+        cmocka_unit_test_setup_teardown(no_thread_blocks_the_signals_of_a_crash, run, end),
         cmocka_unit_test_setup_teardown(signals_without_a_meaning_are_told_and_change_nothing, run, end),
         cmocka_unit_test_setup_teardown(a_log_that_nobody_reads_holds_up_no_job, open_only, end),
     };

@@ -3,10 +3,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -94,7 +94,6 @@ static void keep_alive(struct notify *notify) {
 
 static void *notify_main(void *arg) {
     struct notify *notify = arg;
-    (void)pthread_setname_np(pthread_self(), "notify");
     while (!look_at_start(notify))
         if (!wait_for(notify, ASK_NS))
             return NULL;
@@ -167,7 +166,7 @@ struct error *notify_start(struct notify *notify, const struct notify_source *so
     if (!notify)
         return NULL;
     notify->source = *source;
-    if (pthread_create(&notify->thread, NULL, notify_main, notify) != 0)
+    if (thread_start("notify", 0, notify_main, notify, &notify->thread) != 0)
         return error_new(ERROR_IO, "cannot start the thread for NOTIFY_SOCKET");
     notify->started = true;
     return NULL;

@@ -3,10 +3,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,6 @@ static int time_left(const struct signals *signals) {
 
 static void *signals_main(void *arg) {
     struct signals *signals = arg;
-    (void)pthread_setname_np(pthread_self(), "signals");
     struct pollfd wait[] = {{.fd = signals->fd, .events = POLLIN}, {.fd = signals->over_fd, .events = POLLIN}};
     for (;;) {
         int left_ms = time_left(signals);
@@ -131,7 +130,7 @@ static struct error *open_signals(struct signals *signals) {
     sigaddset(&set, SIGPIPE); // a closed peer is reported as EPIPE
     if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
         return error_new(ERROR_INTERNAL, "cannot block signals");
-    if (pthread_create(&signals->thread, NULL, signals_main, signals) != 0)
+    if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
     return NULL;
 }

@@ -15,24 +15,14 @@ static void count_limits(struct engine *engine) {
         engine->workers_are_limited |= engine->slots[c].max_active > 0 || engine->slots[c].max_kinds;
 }
 
-// Without memory it keeps what it had: labels and limits are told again with the next change.
-static void set_text(char **slot, const char *text) {
-    if (text_equal(*slot, text && *text ? text : NULL))
-        return;
-    char *copy = text && *text ? strdup(text) : NULL;
-    if (text && *text && !copy)
-        return;
-    free(*slot);
-    *slot = copy;
-}
-
 void placement_worker_take(struct engine *engine, size_t cluster, const struct engine_event *event) {
     struct worker_slot *slot = &engine->slots[cluster];
     slot->weight = event->worker.weight;
     slot->order = event->worker.order;
     slot->max_active = event->worker.max_active;
-    set_text(&slot->labels, event->worker.labels);
-    set_text(&slot->max_kinds, event->worker.max_kinds);
+    // Without memory the former values stay; the next change of the worker sets both again.
+    (void)text_set_filled(&slot->labels, event->worker.labels);
+    (void)text_set_filled(&slot->max_kinds, event->worker.max_kinds);
     count_limits(engine);
     placement_room(engine);
 }

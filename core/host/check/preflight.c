@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/thread.h"
 #include "core/engine/clusters/identity.h"
 #include "core/host/check/preflight_internal.h"
 
@@ -145,7 +146,7 @@ static void start(struct visit *visit, const struct preflight *preflight, const 
     visit->name = name;
     visit->connection = connection;
     visit->server = connection->endpoint ? connection->endpoint->server : "";
-    visit->started = connection->endpoint && pthread_create(&visit->thread, NULL, run, visit) == 0;
+    visit->started = connection->endpoint && thread_start("check", 0, run, visit, &visit->thread) == 0;
     if (connection->endpoint && !visit->started)
         visit_problem(visit, "cannot be checked: no thread could be started");
 }

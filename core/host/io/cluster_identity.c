@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/io/cluster_identity.h"
 
+#include "core/base/text.h"
 #include "core/kube/object/object.h"
 
 #include <stdlib.h>
@@ -17,19 +18,11 @@ static const char *find_rewound(const struct cluster_identity *identity, const c
     return NULL;
 }
 
-static void remember(char **text, const char *news) {
-    char *copy = strdup(news);
-    if (!copy) // compare with the old one again
-        return;
-    free(*text);
-    *text = copy;
-}
-
 const char *cluster_identity_read(struct cluster_identity *identity, const char *uid, const char *version) {
     const char *rewound = find_rewound(identity, uid, version);
     if (*uid) {
-        remember(&identity->version, version);
-        remember(&identity->uid, uid);
+        (void)text_set(&identity->version, version); // without memory the next comparison is with the old one again
+        (void)text_set(&identity->uid, uid);
     }
     return rewound;
 }

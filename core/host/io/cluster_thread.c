@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/io/cluster_thread.h"
 
-#include "core/base/background.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/host_internal.h"
 #include "core/host/token_life.h"
 #include "core/host/watchers/watcher.h"
 #include "core/kube/transport/curl_transport.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ static void post_event(void *ctx, struct engine_event *event) {
 static void set_background(struct cluster_thread *thread) {
     bool joins = thread->cluster != ENGINE_MANAGEMENT && !thread->settled;
     if (joins != thread->background)
-        background_set(joins);
+        thread_set_background(joins);
     thread->background = joins;
 }
 
@@ -124,22 +123,11 @@ struct error *cluster_thread_open(struct host *host, struct cluster_thread **out
     return error;
 }
 
-// Signals are handled by another thread.
-static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg) {
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return false;
-    bool started = pthread_create(thread, NULL, run, arg) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 static void *open_connection_thread(void *arg) {
     struct cluster_thread *thread = arg;
-    background_set(true);
+    thread_set_background(true);
     thread->error = open_connection(thread);
-    background_set(false); // its end is waited for
+    thread_set_background(false); // its end is waited for
     atomic_store(&thread->opened, true);
     inbox_poke(thread->host->inbox);
     return NULL;
@@ -149,7 +137,7 @@ struct error *cluster_thread_begin(struct host *host, size_t cluster, const char
                                    struct cluster_thread **out) {
     struct cluster_thread *thread = NULL;
     struct error *error = make(host, cluster, name, spec, &thread);
-    if (!error && !start_thread(&thread->opener, open_connection_thread, thread))
+    if (!error && thread_start("open", 0, open_connection_thread, thread, &thread->opener) != 0)
         error = error_new(ERROR_IO, "cannot start a thread");
     if (error)
         cluster_thread_free(thread);
@@ -313,7 +301,7 @@ bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch 
 // to be resolved.
 static void *close_thread(void *arg) {
     struct cluster_thread *thread = arg;
-    background_set(true);
+    thread_set_background(true);
     join_opener(thread);
     if (thread->loop)
         loop_stop(TAKE(thread->loop));
@@ -324,7 +312,7 @@ static void *close_thread(void *arg) {
     atomic_store(&thread->quiet, true);
     inbox_poke(thread->host->inbox);
     connection_close(&thread->connection);
-    background_set(false);
+    thread_set_background(false);
     atomic_store(&thread->ended, true);
     inbox_poke(thread->host->inbox);
     return NULL;
@@ -334,7 +322,7 @@ bool cluster_thread_close(struct cluster_thread *thread) {
     if (thread->reaping)
         return true;
     atomic_store(&thread->stop, true);
-    thread->reaping = start_thread(&thread->reaper, close_thread, thread);
+    thread->reaping = thread_start("close", 0, close_thread, thread, &thread->reaper) == 0;
     return thread->reaping;
 }
 

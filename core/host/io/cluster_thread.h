@@ -38,7 +38,7 @@ struct cluster_thread {
     struct outbox outbox;
     uint64_t credentials; // generation of those that were `published`
     bool published;
-    bool background, settled;        // of that thread: see background.h; all watches have begun
+    bool background, settled;        // of that thread: see thread.h; all watches have begun
     atomic_size_t pending;           // unanswered commands and Events, as last published by that thread
     atomic_bool stop;                // it does no more work
     atomic_bool quiet;               // it posts no more events

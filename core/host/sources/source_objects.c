@@ -69,11 +69,6 @@ static void wanted_free(struct wanted *wanted) {
     free(wanted);
 }
 
-static bool copy_text(const char *from, char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
 static bool copy_providers(const struct config_workers_from *from, struct wanted *to) {
     to->providers = calloc(from->n_providers + 1, sizeof *to->providers);
     if (!to->providers)
@@ -81,7 +76,7 @@ static bool copy_providers(const struct config_workers_from *from, struct wanted
     for (size_t i = 0; i < from->n_providers; i++) {
         struct config_access_provider *copy = &to->providers[to->n_providers++];
         copy->exec = json_copy(from->providers[i].exec);
-        if (!copy_text(from->providers[i].name, &copy->name) || !copy->exec)
+        if (!text_set(&copy->name, from->providers[i].name) || !copy->exec)
             return false;
     }
     return true;
@@ -104,8 +99,8 @@ struct error *source_objects_configure(struct source_objects *objects, const str
     *wanted =
         (struct wanted){.in_cluster = !config->management.kubeconfig,
                         .on = {[SECRETS] = from->secrets, [PROFILES] = from->cluster_profiles, [CONFIG_MAP] = true}};
-    if (!copy_text(config->namespace_, &wanted->namespace_) ||
-        !copy_text(from->profile_namespace, &wanted->profile_namespace) || !copy_providers(from, wanted) ||
+    if (!text_set(&wanted->namespace_, config->namespace_) ||
+        !text_set(&wanted->profile_namespace, from->profile_namespace) || !copy_providers(from, wanted) ||
         !exec_policy_copy(policy, &wanted->policy)) {
         wanted_free(wanted);
         return error_no_memory();
@@ -207,10 +202,9 @@ static const struct worker_override *former_override(const struct source_objects
 
 static bool add_override(struct worker_override **list, size_t *count, const struct worker_override *entry) {
     struct worker_override copy = *entry;
-    copy.name = strdup(entry->name);
-    copy.uid = entry->uid ? strdup(entry->uid) : NULL;
-    copy.source = entry->source ? strdup(entry->source) : NULL;
-    bool copied = copy.name && (copy.uid || !entry->uid) && (copy.source || !entry->source);
+    copy.name = copy.uid = copy.source = NULL;
+    bool copied =
+        text_set(&copy.name, entry->name) && text_set(&copy.uid, entry->uid) && text_set(&copy.source, entry->source);
     struct worker_override *slot = copied ? array_next(list, *count, sizeof *slot) : NULL;
     if (!slot) {
         free(copy.name);
@@ -343,8 +337,7 @@ static void on_trouble(void *ctx, bool absent, const char *problem) {
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
                    {"from", what[index]}, {"error", problem});
-    free(c->problem);
-    copy_text(problem, &c->problem);
+    (void)text_set(&c->problem, problem);
 }
 
 static const char *own_namespace(const struct wanted *wanted, const struct cluster_connection *connection) {
@@ -460,7 +453,7 @@ static void renewal_trouble(void *ctx, const char *key, const char *problem) {
     struct source_item *item = source_items_find(&c->items, key);
     if (!item || item->problem)
         return;
-    copy_text(problem, &item->problem);
+    (void)text_set(&item->problem, problem);
     c->items.changed = true;
 }
 

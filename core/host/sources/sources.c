@@ -101,8 +101,7 @@ static bool override(const struct sources *sources, struct worker_spec *spec) {
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
-    spec->recorded = found && found->uid ? strdup(found->uid) : NULL;
-    return spec->recorded || !found || !found->uid;
+    return text_set(&spec->recorded, found ? found->uid : NULL);
 }
 
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others

@@ -97,9 +97,8 @@ static struct worker_record *find(struct worker_records *records, const char *na
 }
 
 static bool fill(struct worker_record *record, const char *name, const char *uid, const char *source) {
-    *record = (struct worker_record){
-        .name = strdup(name), .uid = strdup(uid ? uid : ""), .source = source ? strdup(source) : NULL, .left = !uid};
-    if (record->name && record->uid && (record->source || !source))
+    *record = (struct worker_record){.left = !uid};
+    if (text_set(&record->name, name) && text_set(&record->uid, uid ? uid : "") && text_set(&record->source, source))
         return true;
     record_clear(record);
     return false;

@@ -31,9 +31,7 @@ static struct error *read_name(const struct json *object, struct worker_spec *ou
     if (strcmp(name, "management") == 0)
         return error_new(ERROR_INVALID, "%s: found \"management\", expected another name: this one is reserved", field);
     const char *created = json_string(json_path(object, "metadata", "creationTimestamp", NULL));
-    out->name = strdup(name);
-    out->created = created ? strdup(created) : NULL;
-    return out->name && (out->created || !created) ? NULL : error_no_memory();
+    return text_set(&out->name, name) && text_set(&out->created, created) ? NULL : error_no_memory();
 }
 
 // That of the cluster that `wharf join` has found, or of a person's own finding.

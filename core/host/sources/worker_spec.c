@@ -32,17 +32,12 @@ void worker_specs_free(struct worker_spec *specs, size_t count) {
     free(specs);
 }
 
-static bool copy_text(const char *from, char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
 bool worker_spec_add_label(struct worker_spec *spec, const char *key, const char *value) {
     struct config_label *label = array_next(&spec->labels, spec->n_labels, sizeof *label);
     if (!label)
         return false;
     spec->n_labels++;
-    return copy_text(key, &label->key) && copy_text(value, &label->value);
+    return text_set(&label->key, key) && text_set(&label->value, value);
 }
 
 static bool add_labels(struct worker_spec *spec, const struct config_label *labels, size_t count) {
@@ -64,12 +59,12 @@ bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to) {
                                .order = from->order,
                                .qps = from->qps,
                                .burst = from->burst};
-    if (copy_text(from->name, &to->name) && copy_text(from->origin_text, &to->origin_text) &&
-        copy_text(from->kubeconfig_path, &to->kubeconfig_path) &&
-        copy_text(from->kubeconfig_text, &to->kubeconfig_text) && copy_text(from->context, &to->context) &&
-        copy_text(from->namespaces, &to->namespaces) && copy_text(from->max_kinds, &to->max_kinds) &&
-        copy_text(from->created, &to->created) && copy_text(from->uid, &to->uid) &&
-        copy_text(from->recorded, &to->recorded) && add_labels(to, from->labels, from->n_labels))
+    if (text_set(&to->name, from->name) && text_set(&to->origin_text, from->origin_text) &&
+        text_set(&to->kubeconfig_path, from->kubeconfig_path) &&
+        text_set(&to->kubeconfig_text, from->kubeconfig_text) && text_set(&to->context, from->context) &&
+        text_set(&to->namespaces, from->namespaces) && text_set(&to->max_kinds, from->max_kinds) &&
+        text_set(&to->created, from->created) && text_set(&to->uid, from->uid) &&
+        text_set(&to->recorded, from->recorded) && add_labels(to, from->labels, from->n_labels))
         return true;
     worker_spec_clear(to);
     return false;
@@ -86,9 +81,9 @@ bool worker_spec_of_config(const struct config_cluster *cluster, const char *con
                                 .qps = cluster->qps,
                                 .burst = cluster->burst,
                                 .origin_text = text_format("%s:%zu", config_path, cluster->line)};
-    if (out->origin_text && copy_text(cluster->name, &out->name) &&
-        copy_text(cluster->kubeconfig, &out->kubeconfig_path) && copy_text(cluster->context, &out->context) &&
-        copy_text(cluster->namespaces, &out->namespaces) && copy_text(cluster->max_kinds, &out->max_kinds) &&
+    if (out->origin_text && text_set(&out->name, cluster->name) &&
+        text_set(&out->kubeconfig_path, cluster->kubeconfig) && text_set(&out->context, cluster->context) &&
+        text_set(&out->namespaces, cluster->namespaces) && text_set(&out->max_kinds, cluster->max_kinds) &&
         add_labels(out, cluster->labels, cluster->n_labels))
         return true;
     worker_spec_clear(out);

@@ -62,8 +62,7 @@ static void on_trouble(void *ctx, bool absent, const char *problem) {
     if (problem && !text_equal(problem, watch->problem))
         log_fields(LOG_WARN, "namespaces cannot be watched: workloads whose placement depends on their labels wait",
                    {"cluster", "management"}, {"error", problem});
-    free(watch->problem);
-    watch->problem = problem ? strdup(problem) : NULL;
+    (void)text_set(&watch->problem, problem);
 }
 
 static void close_channel(struct namespace_watch *watch) {

@@ -35,17 +35,12 @@ static void pem_set_cleanup(struct pem_set **pem_set) {
     pem_set_release(*pem_set);
 }
 
-static bool copy_text(const char *text, char **out) {
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
 static struct pem_set *pem_set_new(const char *ca, const char *cert, const char *key) {
     struct pem_set *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->users = 1;
-    if (copy_text(ca, &made->ca) && copy_text(cert, &made->cert) && copy_text(key, &made->key))
+    if (text_set(&made->ca, ca) && text_set(&made->cert, cert) && text_set(&made->key, key))
         return made;
     pem_set_release(made);
     return NULL;

@@ -33,15 +33,10 @@ bool exec_credential_equal(const struct exec_credential *a, const struct exec_cr
     return text_equal(a->token, b->token) && text_equal(a->cert, b->cert) && text_equal(a->key, b->key);
 }
 
-static bool copy_text(const char *from, char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
 // False when out of memory; *to is empty then.
 static bool copy(const struct exec_credential *from, struct exec_credential *to) {
     *to = (struct exec_credential){.expires_ns = from->expires_ns};
-    if (copy_text(from->token, &to->token) && copy_text(from->cert, &to->cert) && copy_text(from->key, &to->key))
+    if (text_set(&to->token, from->token) && text_set(&to->cert, from->cert) && text_set(&to->key, from->key))
         return true;
     exec_credential_clear(to);
     return false;

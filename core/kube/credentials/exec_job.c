@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of a credential plugin in its own thread (exec_plugin.h): finding the file and starting the process may block.
+#include "core/base/thread.h"
 #include "core/kube/credentials/exec_plugin.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,6 @@ struct exec_job {
 
 static void *job_main(void *arg) {
     struct exec_job *job = arg;
-    (void)pthread_setname_np(pthread_self(), "credentials");
     job->error = exec_plugin_run(job->plugin, job->timeout_ns, job->cancel_fd, &job->credential);
     atomic_store(&job->over, true);
     job->wake(job->ctx);
@@ -38,7 +37,7 @@ struct error *exec_job_start(const struct exec_plugin *plugin, int64_t timeout_n
         return error_no_memory();
     *job = (struct exec_job){.plugin = plugin, .timeout_ns = timeout_ns, .wake = wake, .ctx = ctx};
     job->cancel_fd = eventfd(0, EFD_CLOEXEC);
-    int code = job->cancel_fd < 0 ? errno : pthread_create(&job->thread, NULL, job_main, job);
+    int code = job->cancel_fd < 0 ? errno : thread_start("credentials", 0, job_main, job, &job->thread);
     if (code == 0) {
         *out = job;
         return NULL;

@@ -87,8 +87,7 @@ static struct error *take_text(const struct json *status, const char *field, cha
     const char *text = json_string(value);
     if (!text && value && !json_is(value, JSON_NULL))
         return error_new(ERROR_INVALID, "status.%s of its output is not a string", field);
-    *out = text && *text ? strdup(text) : NULL;
-    return text && *text && !*out ? error_no_memory() : NULL;
+    return text_set_filled(out, text) ? NULL : error_no_memory();
 }
 
 static struct error *take_expiry(const struct json *status, int64_t *out) {

@@ -57,8 +57,7 @@ static bool fill(struct exec_policy *copy, const struct exec_policy *policy) {
     copy->any = policy->any;
     copy->own_entry = policy->own_entry;
     copy->env_is_given = policy->env_is_given;
-    copy->setting = policy->setting ? strdup(policy->setting) : NULL;
-    return !policy->setting == !copy->setting &&
+    return text_set(&copy->setting, policy->setting) &&
            copy_names(policy->allow, policy->n_allow, &copy->allow, &copy->n_allow) &&
            copy_names(policy->env, policy->n_env, &copy->env, &copy->n_env);
 }

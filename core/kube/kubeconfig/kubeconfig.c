@@ -78,8 +78,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
         error = entry_text(&context, "namespace", &namespace_);
     if (error)
         return error;
-    endpoint->namespace_ = namespace_ ? strdup(namespace_) : NULL;
-    return namespace_ && !endpoint->namespace_ ? error_no_memory() : NULL;
+    return text_set(&endpoint->namespace_, namespace_) ? NULL : error_no_memory();
 }
 
 static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
@@ -160,9 +159,8 @@ static struct error *make_source(const char *paths, bool list, const char *conte
     if (!source)
         return error_no_memory();
     source->list = list;
-    source->paths = strdup(paths);
-    source->context = context ? strdup(context) : NULL;
-    if (!source->paths || (context && !source->context) || !exec_policy_copy(policy, &source->policy))
+    if (!text_set(&source->paths, paths) || !text_set(&source->context, context) ||
+        !exec_policy_copy(policy, &source->policy))
         return error_no_memory();
     source->stamp = stamp_list(source);
     return NULL;

@@ -185,11 +185,9 @@ static struct error *make_info(const struct kubeconfig_entry *exec, const struct
 static struct error *fill(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
                           const struct exec_policy *policy, const struct endpoint *endpoint,
                           struct exec_plugin *plugin) {
-    const char *directory = exec->file->directory;
     plugin->where = entry_place(exec, NULL);
-    plugin->directory = directory ? strdup(directory) : NULL;
     plugin->cache = exec_cache_new();
-    if (!plugin->cache || !plugin->where || (directory && !plugin->directory) ||
+    if (!plugin->cache || !plugin->where || !text_set(&plugin->directory, exec->file->directory) ||
         !exec_policy_copy(policy, &plugin->policy))
         return error_no_memory();
     struct error *error = copy_required(exec, "command", "the credential plugin to run", &plugin->command);

@@ -15,10 +15,7 @@
 static struct error *copy_text(const struct kubeconfig_entry *entry, const char *field, char **out) {
     const char *text;
     struct error *error = entry_text(entry, field, &text);
-    if (error || !text)
-        return error;
-    *out = strdup(text);
-    return *out ? NULL : error_no_memory();
+    return error || text_set(out, text) ? error : error_no_memory();
 }
 
 // The same for a path, made absolute.

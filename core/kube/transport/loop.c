@@ -2,11 +2,9 @@
 #include "core/kube/transport/loop.h"
 
 #include "core/base/memory.h"
-#include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/kube/transport/curl_transport.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +19,6 @@ struct loop {
     int64_t (*tick)(void *ctx, struct moment now);
     void *ctx;
     pthread_t thread;
-    char name[16]; // maximum length of a thread name on Linux
     pthread_mutex_t lock;
     struct posted *first, **end; // under `lock`, like `stopping`
     bool stopping;
@@ -55,7 +52,6 @@ static int64_t until(int64_t at_ns) {
 
 static void *loop_main(void *arg) {
     struct loop *loop = arg;
-    (void)pthread_setname_np(pthread_self(), loop->name);
     for (;;) {
         bool last;
         run_posted(take_posted(loop, &last));
@@ -64,21 +60,6 @@ static void *loop_main(void *arg) {
         int64_t next_ns = loop->tick(loop->ctx, clock_now());
         curl_transport_poll(loop->transport, until(next_ns));
     }
-}
-
-// Signals are handled by the main thread, except synchronous ones (crashes).
-static int create_thread(struct loop *loop) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    sigset_t all, before;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        sigdelset(&all, faults[i]);
-    int code = pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (code != 0)
-        return code;
-    code = pthread_create(&loop->thread, NULL, loop_main, loop);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code;
 }
 
 struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
@@ -90,9 +71,8 @@ struct error *loop_start(const char *name, struct transport *transport, int64_t 
     loop->tick = tick;
     loop->ctx = ctx;
     loop->end = &loop->first;
-    text_copy(loop->name, sizeof loop->name, name);
     pthread_mutex_init(&loop->lock, NULL);
-    int code = create_thread(loop);
+    int code = thread_start(name, 0, loop_main, loop, &loop->thread);
     if (code != 0) {
         pthread_mutex_destroy(&loop->lock);
         free(loop);

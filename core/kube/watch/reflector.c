@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
 #include "core/kube/watch/reflector_internal.h"
 
 #include "core/base/log.h"
@@ -20,11 +21,6 @@
 #define NOT_ACCEPTABLE 406
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 
-static bool copy_text(char **out, const char *text) {
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
 static bool copy_versions(struct reflector *reflector, const char *const *versions) {
     size_t count = 0;
     while (versions[count])
@@ -33,7 +29,7 @@ static bool copy_versions(struct reflector *reflector, const char *const *versio
     if (!reflector->versions)
         return false;
     for (; reflector->version_count < count; reflector->version_count++)
-        if (!copy_text(&reflector->versions[reflector->version_count], versions[reflector->version_count]))
+        if (!text_set(&reflector->versions[reflector->version_count], versions[reflector->version_count]))
             return false;
     return true;
 }
@@ -62,8 +58,8 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
-    return reflector->what && copy_text(&reflector->cluster, options->cluster) && copy_text(&reflector->group, group) &&
-           copy_text(&reflector->plural, options->plural) && copy_text(&reflector->namespace_, options->namespace_) &&
+    return reflector->what && text_set(&reflector->cluster, options->cluster) && text_set(&reflector->group, group) &&
+           text_set(&reflector->plural, options->plural) && text_set(&reflector->namespace_, options->namespace_) &&
            copy_selector(&reflector->selector, "labelSelector", options->label_selector) &&
            copy_selector(&reflector->fields, "fieldSelector", options->field_selector) &&
            copy_versions(reflector, options->versions);
@@ -134,8 +130,7 @@ void reflector_set_state(struct reflector *reflector, enum reflector_state state
         reflector->state = state;
         reflector->handler.state(reflector->handler.ctx, state, problem);
     }
-    free(reflector->problem);
-    copy_text(&reflector->problem, problem);
+    (void)text_set(&reflector->problem, problem);
 }
 
 void reflector_go(struct reflector *reflector, enum phase phase) {
@@ -197,7 +192,7 @@ enum phase reflector_new_list(struct reflector *reflector) {
 void reflector_conclude(struct reflector *reflector, enum reason reason, const char *message) {
     response_clear(&reflector->ending);
     reflector->ending.reason = reason;
-    copy_text(&reflector->ending.message, message);
+    (void)text_set(&reflector->ending.message, message);
 }
 
 void reflector_conclude_no_memory(struct reflector *reflector) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One page of a list: split as text, and parsed item by item, so that only one item is in memory at a time.
+#include "core/base/text.h"
 #include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"
 
@@ -110,15 +111,12 @@ static bool deliver_items(struct reflector *reflector, const struct page *page) 
 
 static bool take_token(struct reflector *reflector, const char *token) {
     struct list *list = &reflector->list;
-    char *copy = token[0] != '\0' ? strdup(token) : NULL;
-    if (token[0] != '\0' && !copy) {
+    if (!text_set_filled(&list->token, token)) {
         reflector_conclude_no_memory(reflector);
         return false;
     }
-    free(list->token);
-    list->token = copy;
     list->tries = 0;
-    if (!copy || (list->items < LIST_MAX_ITEMS && list->pages < LIST_MAX_PAGES && list->empty < LIST_MAX_EMPTY))
+    if (!list->token || (list->items < LIST_MAX_ITEMS && list->pages < LIST_MAX_PAGES && list->empty < LIST_MAX_EMPTY))
         return true;
     AUTO_TEXT message = text_format("endless list: %zu items in %zu pages so far, of which the last %zu were empty",
                                     list->items, list->pages, list->empty);

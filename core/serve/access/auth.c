@@ -70,11 +70,6 @@ void auth_user_clear(struct auth_user *user) {
     *user = (struct auth_user){0};
 }
 
-static bool copy(const char *text, char **out) {
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
 // Whether an answer is kept; copies its texts. False also when out of memory: the API server is asked again.
 static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, char **first, char **second) {
     bool found = false;
@@ -84,7 +79,7 @@ static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, 
         const struct kept *kept = &auth->kept[i];
         if (now_ns >= kept->until_ns || memcmp(kept->key, key, sizeof kept->key) != 0)
             continue;
-        found = copy(kept->first, first) && copy(kept->second, second);
+        found = text_set(first, kept->first) && text_set(second, kept->second);
         break;
     }
     pthread_mutex_unlock(&auth->lock);
@@ -98,7 +93,7 @@ static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, 
 static void keep(struct auth *auth, const unsigned char *key, int64_t now_ns, const char *first, const char *second) {
     struct kept made = {.until_ns = now_ns + auth->reviewer.kept_ns};
     memcpy(made.key, key, sizeof made.key);
-    if (!copy(first, &made.first) || !copy(second, &made.second)) {
+    if (!text_set(&made.first, first) || !text_set(&made.second, second)) {
         kept_clear(&made);
         return;
     }

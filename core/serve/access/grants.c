@@ -136,11 +136,10 @@ static struct grant *grant_new(struct grants *grants, const char *token, const s
         return NULL;
     grant->grants = grants;
     grant->due_ns = clock_now().mono_ns + grants->every_ns;
-    grant->token = strdup(token);
-    grant->namespace_ = what->namespace_ ? strdup(what->namespace_) : NULL;
+    bool copied = text_set(&grant->token, token) && text_set(&grant->namespace_, what->namespace_);
     grant->what = *what;
     grant->what.namespace_ = grant->namespace_;
-    if (grant->token && !what->namespace_ == !grant->namespace_)
+    if (copied)
         return grant;
     destroy(grant);
     return NULL;

@@ -3,8 +3,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/serve/http/connections.h"
-#include "core/serve/http/thread.h"
 
 #include <stdlib.h>
 #include <time.h>

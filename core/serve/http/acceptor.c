@@ -2,11 +2,10 @@
 #include "core/serve/http/acceptor.h"
 
 #include "core/base/log.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -63,20 +62,6 @@ static void release(struct acceptor *acceptor) {
     free(acceptor);
 }
 
-// Signals are for the main thread.
-static int create_thread(struct acceptor *acceptor) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&acceptor->thread, &attributes, run, acceptor);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return code;
-}
-
 struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len),
                              void *ctx, struct acceptor **out) {
     struct acceptor *acceptor = malloc(sizeof *acceptor);
@@ -86,7 +71,7 @@ struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struc
     }
     *acceptor = (struct acceptor){.fd = fd, .take = take, .ctx = ctx};
     acceptor->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int code = acceptor->stop_fd < 0 ? errno : create_thread(acceptor);
+    int code = acceptor->stop_fd < 0 ? errno : thread_start("accept", STACK, run, acceptor, &acceptor->thread);
     if (code != 0) {
         release(acceptor);
         return error_new(ERROR_IO, "cannot accept connections: %s", strerror(code));

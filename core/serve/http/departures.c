@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/http/departures.h"
 
+#include "core/base/thread.h"
 #include "core/serve/http/connections.h"
-#include "core/serve/http/thread.h"
 
 #include <errno.h>
 #include <poll.h>

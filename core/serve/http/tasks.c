@@ -2,7 +2,7 @@
 #include "core/serve/http/tasks.h"
 
 #include "core/base/clock.h"
-#include "core/serve/http/thread.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -208,9 +208,7 @@ static struct error *read_number(const struct web_call *call, const char *name, 
 }
 
 static struct error *copy_parameter(const struct web_call *call, const char *name, char **out) {
-    const char *text = web_parameter(call, name);
-    *out = text && *text ? strdup(text) : NULL;
-    return text && *text && !*out ? error_no_memory() : NULL;
+    return text_set_filled(out, web_parameter(call, name)) ? NULL : error_no_memory();
 }
 
 static struct error *read_options(const struct web_call *call, struct log_options *out) {

@@ -445,8 +445,27 @@ static void a_word_is_quoted_for_the_shell_where_that_is_needed(void **state) {
     }
 }
 
+static void a_text_is_replaced_by_a_copy_and_nothing_by_nothing(void **state) {
+    (void)state;
+    char *slot = NULL, text[] = "one";
+    assert_true(text_set(&slot, text));
+    text[0] = 'O';
+    assert_string_equal(slot, "one");
+    assert_true(text_set(&slot, slot)); // a copy of what is replaced
+    assert_string_equal(slot, "one");
+    assert_true(text_set(&slot, ""));
+    assert_string_equal(slot, "");
+    assert_true(text_set_filled(&slot, "two"));
+    assert_string_equal(slot, "two");
+    assert_true(text_set_filled(&slot, ""));
+    assert_null(slot);
+    assert_true(text_set(&slot, NULL));
+    assert_null(slot);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_replaced_by_a_copy_and_nothing_by_nothing),
         cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
         cmocka_unit_test(texts_are_formatted_and_compared),
         cmocka_unit_test(copies_are_cut_between_characters),
