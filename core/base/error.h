@@ -51,4 +51,12 @@ void error_free(struct error *error);
 // For __attribute__((cleanup)).
 void error_cleanup(struct error **error);
 
+// Returns the error of a step from the calling function, whose resources have the cleanup attribute.
+#define TRY(step)                                                                                                      \
+    do {                                                                                                               \
+        struct error *error_of_step_ = (step);                                                                         \
+        if (error_of_step_)                                                                                            \
+            return error_of_step_;                                                                                     \
+    } while (0)
+
 #endif
