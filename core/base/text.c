@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void text_free_secret(char *text) {
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
 void text_cleanup(char **text) {
     free(*text);
     *text = NULL;

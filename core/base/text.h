@@ -15,6 +15,7 @@
 // For __attribute__((cleanup)): frees a char *.
 void text_cleanup(char **text);
 #define AUTO_TEXT __attribute__((cleanup(text_cleanup))) char *
+void text_free_secret(char *text); // overwrites the text first; NULL is fine
 
 // NULL when out of memory.
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -164,9 +164,7 @@ static struct error *request_path(const struct request *request, struct buffer *
 
 static struct error *queued_fill(struct queued_request *queued, const struct request *request) {
     AUTO_BUFFER(path, 8192);
-    struct error *error = request_path(request, &path);
-    if (error)
-        return error;
+    TRY(request_path(request, &path));
     queued->path = buffer_take(&path, NULL);
     if (!queued->path)
         return error_no_memory();

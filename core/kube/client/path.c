@@ -24,8 +24,8 @@ static struct error *append_version(const struct resource *resource, struct buff
         return append(out, "version", resource->version);
     }
     buffer_text(out, "/apis");
-    struct error *error = append(out, "group", resource->group);
-    return error ? error : append(out, "version", resource->version);
+    TRY(append(out, "group", resource->group));
+    return append(out, "version", resource->version);
 }
 
 struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 // As client-go: a token is cached for a minute, less ten seconds of leeway (transport/token_source.go).
 #define TOKEN_AGE (50 * CLOCK_SECOND)
@@ -16,24 +15,21 @@
 #define FILES_AGE CLOCK_MINUTE
 #define PEM_MAX ((size_t)4 * 1024 * 1024)
 
-static void free_secret(char *text) {
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 void pem_set_release(struct pem_set *pem_set) {
     if (!pem_set || --pem_set->users > 0)
         return;
     free(pem_set->ca);
     free(pem_set->cert);
-    free_secret(pem_set->key);
+    text_free_secret(pem_set->key);
     free(pem_set);
 }
 
 static void pem_set_cleanup(struct pem_set **pem_set) {
     pem_set_release(*pem_set);
 }
+
+#define AUTO_PEM_SET __attribute__((cleanup(pem_set_cleanup))) struct pem_set *
+
 
 static struct pem_set *pem_set_new(const char *ca, const char *cert, const char *key) {
     struct pem_set *made = calloc(1, sizeof *made);
@@ -64,10 +60,8 @@ static const char *file_of(const struct endpoint *endpoint, size_t which) {
 }
 
 static bool names_files(const struct credentials *credentials) {
-    for (size_t i = 0; i < CREDENTIAL_FILES; i++)
-        if (credentials->secure && file_of(credentials->endpoint, i))
-            return true;
-    return false;
+    const struct endpoint *endpoint = credentials->endpoint;
+    return credentials->secure && (endpoint->ca_file || endpoint->client_cert_file || endpoint->client_key_file);
 }
 
 static bool has_files(const struct credentials *credentials) {
@@ -85,8 +79,8 @@ static struct error *read_header(const struct credentials *credentials, char **h
     if (credentials->endpoint->exec)
         return make_header(credentials->exec.held.token, header);
     AUTO_TEXT token = NULL;
-    struct error *error = endpoint_token(credentials->endpoint, &token);
-    return error ? error : make_header(token, header);
+    TRY(endpoint_token(credentials->endpoint, &token));
+    return make_header(token, header);
 }
 
 static void update_token(struct credentials *credentials, int64_t now_ns) {
@@ -94,28 +88,34 @@ static void update_token(struct credentials *credentials, int64_t now_ns) {
     struct error *error = read_header(credentials, &header);
     bool from_file = credentials->endpoint->token_file;
     credentials->token_due_ns = from_file ? now_ns + (error ? TOKEN_RETRY : TOKEN_AGE) : CLOCK_NEVER;
-    if (error) {
-        if (credentials->authorization)
-            warn(credentials, "cannot reload the bearer token; keeping the old one", error_text(error));
-        error_free(credentials->problem);
-        credentials->problem = credentials->authorization ? NULL : error;
-        if (credentials->authorization)
-            error_free(error);
-        return;
-    }
     error_free(credentials->problem);
     credentials->problem = NULL;
-    free_secret(credentials->authorization);
-    credentials->authorization = header;
-    credentials->generation++;
+    if (!error) {
+        text_free_secret(credentials->authorization);
+        credentials->authorization = header;
+        credentials->generation++;
+    } else if (!credentials->authorization) {
+        credentials->problem = error;
+    } else {
+        warn(credentials, "cannot reload the bearer token; keeping the old one", error_text(error));
+        error_free(error);
+    }
+}
+
+// The PEM texts of the endpoint, or of the credential from its plugin.
+static struct pem_set *make_pem_set(const struct credentials *credentials, const struct endpoint *endpoint) {
+    const struct exec_credential *held = &credentials->exec.held;
+    const char *ca = endpoint->insecure ? NULL : endpoint->ca_pem;
+    if (!credentials->secure)
+        return pem_set_new(NULL, NULL, NULL);
+    return endpoint->exec ? pem_set_new(ca, held->cert, held->key)
+                          : pem_set_new(ca, endpoint->client_cert_pem, endpoint->client_key_pem);
 }
 
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
                                void (*wake)(void *ctx), void *ctx, struct moment now) {
     *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
-    credentials->pem_set = secure ? pem_set_new(endpoint->insecure ? NULL : endpoint->ca_pem, endpoint->client_cert_pem,
-                                                endpoint->client_key_pem)
-                                  : pem_set_new(NULL, NULL, NULL);
+    credentials->pem_set = make_pem_set(credentials, endpoint);
     if (!credentials->pem_set)
         return error_no_memory();
     credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns
@@ -130,7 +130,7 @@ struct error *credentials_open(struct credentials *credentials, const struct end
 void credentials_close(struct credentials *credentials) {
     exec_source_close(&credentials->exec);
     pem_set_release(credentials->pem_set);
-    free_secret(credentials->authorization);
+    text_free_secret(credentials->authorization);
     error_free(credentials->problem);
     endpoint_free(credentials->own);
     *credentials = (struct credentials){0};
@@ -167,30 +167,14 @@ bool credentials_expire(struct credentials *credentials, int64_t now_ns) {
     return renewed || token || names_files(credentials) || endpoint_is_outdated(credentials->endpoint);
 }
 
-static bool stamp_of(const char *path, struct file_stamp *out) {
-    struct stat status;
-    *out = (struct file_stamp){0};
-    if (stat(path, &status) != 0)
-        return false;
-    *out = (struct file_stamp){.seconds = status.st_mtim.tv_sec,
-                               .nanoseconds = status.st_mtim.tv_nsec,
-                               .changed_seconds = status.st_ctim.tv_sec,
-                               .changed_nanoseconds = status.st_ctim.tv_nsec,
-                               .inode = status.st_ino,
-                               .size = (uint64_t)status.st_size};
-    return true;
-}
-
 // Replaces *text with the content of the file.
 static struct error *read_pem(const char *path, char **text) {
     AUTO_BUFFER(buffer, PEM_MAX);
-    struct error *error = text_read_regular_file(path, PEM_MAX, &buffer);
-    if (error)
-        return error;
+    TRY(text_read_regular_file(path, PEM_MAX, &buffer));
     char *content = buffer_take(&buffer, NULL);
     if (!content)
         return error_no_memory();
-    free_secret(*text);
+    text_free_secret(*text);
     *text = content;
     return NULL;
 }
@@ -199,17 +183,13 @@ static struct error *read_files(const struct credentials *credentials, struct pe
     char **const texts[CREDENTIAL_FILES] = {&pem_set->ca, &pem_set->cert, &pem_set->key};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
-        struct error *error = path ? read_pem(path, texts[i]) : NULL;
-        if (error)
-            return error;
+        if (path)
+            TRY(read_pem(path, texts[i]));
     }
-    struct error *error = pem_set->ca ? error_wrap(certs_check_certificates(pem_set->ca), "%s",
-                                                   credentials->endpoint->ca_file ? credentials->endpoint->ca_file
-                                                                                  : "certificate authority")
-                                      : NULL;
-    if (!error && pem_set->cert && pem_set->key)
-        error = certs_check_pair(pem_set->cert, pem_set->key);
-    return error;
+    const char *ca_file = credentials->endpoint->ca_file;
+    if (pem_set->ca)
+        TRY(error_wrap(certs_check_certificates(pem_set->ca), "%s", ca_file ? ca_file : "certificate authority"));
+    return pem_set->cert && pem_set->key ? certs_check_pair(pem_set->cert, pem_set->key) : NULL;
 }
 
 // Uses the texts from now on. True if the client certificate or its key is another.
@@ -226,16 +206,16 @@ static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
 
 // While files are being replaced one by one they may not match; they are used only once they do.
 static bool update_files(struct credentials *credentials) {
-    struct file_stamp stamps[CREDENTIAL_FILES] = {0};
+    uint64_t stamps[CREDENTIAL_FILES] = {0};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
         if (path)
-            (void)stamp_of(path, &stamps[i]); // a missing file is reported when it is read
+            stamps[i] = endpoint_file_stamp(path); // a missing file is reported when it is read
     }
     if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
         return false;
     const struct pem_set *old = credentials->pem_set;
-    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *fresh = pem_set_new(old->ca, old->cert, old->key);
+    AUTO_PEM_SET fresh = pem_set_new(old->ca, old->cert, old->key);
     struct error *error = fresh ? read_files(credentials, fresh) : error_no_memory();
     if (error) {
         warn(credentials, "cannot reload the certificates; keeping the old ones", error_text(error));
@@ -268,13 +248,8 @@ static void replace_plugin(struct credentials *credentials, const struct endpoin
 }
 
 bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now) {
-    const char *ca = fresh->insecure || !credentials->secure ? NULL : fresh->ca_pem;
-    const struct exec_credential *held = &credentials->exec.held;
     replace_plugin(credentials, fresh, now);
-    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *pem_set =
-        !credentials->secure ? pem_set_new(NULL, NULL, NULL)
-        : fresh->exec        ? pem_set_new(ca, held->cert, held->key)
-                             : pem_set_new(ca, fresh->client_cert_pem, fresh->client_key_pem);
+    AUTO_PEM_SET pem_set = make_pem_set(credentials, fresh);
     endpoint_free(credentials->own);
     credentials->endpoint = credentials->own = fresh;
     credentials->moved = false;
@@ -311,8 +286,7 @@ static bool reload(struct credentials *credentials, struct moment now) {
 // A plugin gave another credential.
 static bool use_plugin(struct credentials *credentials, int64_t now_ns) {
     const struct exec_credential *held = &credentials->exec.held;
-    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *fresh =
-        pem_set_new(credentials->pem_set->ca, held->cert, held->key);
+    AUTO_PEM_SET fresh = pem_set_new(credentials->pem_set->ca, held->cert, held->key);
     update_token(credentials, now_ns);
     return fresh && adopt(credentials, fresh);
 }

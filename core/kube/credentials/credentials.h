@@ -27,27 +27,21 @@ void pem_set_release(struct pem_set *pem_set); // NULL is fine
 
 enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
 
-// Detects that a file was replaced or changed.
-struct file_stamp {
-    int64_t seconds, nanoseconds, changed_seconds, changed_nanoseconds;
-    uint64_t inode, size;
-};
-
 struct credentials {
-    const struct endpoint *endpoint; // the transport's, or `own`
-    struct endpoint *own;            // what the kubeconfig says since it changed; NULL: it has not
-    bool secure;                     // false for http: no credentials are sent
-    bool moved;                      // the kubeconfig now names another address
-    struct pem_set *pem_set;         // never NULL
-    char *authorization;             // "Authorization: ..."; NULL: none
-    uint64_t generation;             // of it
-    struct error *problem;           // why a required `authorization` is missing; NULL: it is not
-    struct exec_source exec;         // a credential plugin, if there is one
-    int64_t token_due_ns;            // when the token file is reloaded; CLOCK_NEVER without one
-    int64_t files_due_ns;            // when the kubeconfig and the certificate files are checked again; CLOCK_NEVER
-                                     // without any
-    uint64_t warned;                 // hash of the last warning about the kubeconfig
-    struct file_stamp stamps[CREDENTIAL_FILES];
+    const struct endpoint *endpoint;   // the transport's, or `own`
+    struct endpoint *own;              // what the kubeconfig says since it changed; NULL: it has not
+    bool secure;                       // false for http: no credentials are sent
+    bool moved;                        // the kubeconfig now names another address
+    struct pem_set *pem_set;           // never NULL
+    char *authorization;               // "Authorization: ..."; NULL: none
+    uint64_t generation;               // of it
+    struct error *problem;             // why a required `authorization` is missing; NULL: it is not
+    struct exec_source exec;           // a credential plugin, if there is one
+    int64_t token_due_ns;              // when the token file is reloaded; CLOCK_NEVER without one
+    int64_t files_due_ns;              // when the kubeconfig and the certificate files are checked again; CLOCK_NEVER
+                                       // without any
+    uint64_t warned;                   // hash of the last warning about the kubeconfig
+    uint64_t stamps[CREDENTIAL_FILES]; // endpoint_file_stamp of the files in use; 0: to be read again
 };
 
 // `wake` is called from another thread when there is something for credentials_update.

@@ -17,12 +17,6 @@ static void free_list(char **list) {
     free(list);
 }
 
-static void free_secret(char *text) {
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 void exec_plugin_free(struct exec_plugin *plugin) {
     if (!plugin)
         return;
@@ -65,9 +59,9 @@ struct error *exec_plugin_find(const struct exec_plugin *plugin, char **path) {
 }
 
 void exec_credential_clear(struct exec_credential *credential) {
-    free_secret(credential->token);
+    text_free_secret(credential->token);
     free(credential->cert);
-    free_secret(credential->key);
+    text_free_secret(credential->key);
     *credential = (struct exec_credential){.token = NULL};
 }
 
@@ -82,7 +76,7 @@ static struct error *check_constant(const struct json *value, const char *field,
 }
 
 // A text of `status`; *out stays NULL if it is absent or empty.
-static struct error *take_text(const struct json *status, const char *field, char **out) {
+static struct error *read_text(const struct json *status, const char *field, char **out) {
     const struct json *value = json_get(status, field);
     const char *text = json_string(value);
     if (!text && value && !json_is(value, JSON_NULL))
@@ -90,7 +84,7 @@ static struct error *take_text(const struct json *status, const char *field, cha
     return text_set_filled(out, text) ? NULL : error_no_memory();
 }
 
-static struct error *take_expiry(const struct json *status, int64_t *out) {
+static struct error *read_expiry(const struct json *status, int64_t *out) {
     const struct json *value = json_get(status, "expirationTimestamp");
     *out = CLOCK_NEVER;
     if (!value || json_is(value, JSON_NULL))
@@ -101,37 +95,32 @@ static struct error *take_expiry(const struct json *status, int64_t *out) {
                : error_new(ERROR_INVALID, "status.expirationTimestamp of its output is no RFC 3339 time");
 }
 
-static struct error *check(const struct exec_credential *found) {
+static struct error *check_credential(const struct exec_credential *found) {
     if (!found->token && !found->cert && !found->key)
         return error_new(ERROR_INVALID, "its output has neither status.token nor a client certificate");
     if (!found->cert != !found->key)
         return error_new(ERROR_INVALID, "its output has only a client %s, expected both certificate and key",
                          found->cert ? "certificate" : "key");
-    struct error *error = found->token ? error_wrap(endpoint_check_token(found->token), "status.token") : NULL;
-    if (!error && found->cert)
-        error = error_wrap(certs_check_certificates(found->cert), "status.clientCertificateData");
-    if (!error && found->cert)
-        error = error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData");
-    return error;
+    if (found->token)
+        TRY(error_wrap(endpoint_check_token(found->token), "status.token"));
+    if (!found->cert)
+        return NULL;
+    TRY(error_wrap(certs_check_certificates(found->cert), "status.clientCertificateData"));
+    return error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData");
 }
 
 static struct error *read_status(const struct exec_plugin *plugin, const struct json *value,
                                  struct exec_credential *out) {
     const struct json *status = json_get(value, "status");
-    struct error *error = check_constant(value, "kind", "ExecCredential");
-    if (!error)
-        error = check_constant(value, "apiVersion", plugin->api_version);
-    if (!error && !json_is(status, JSON_OBJECT))
-        error = error_new(ERROR_INVALID, "its output has no status");
-    if (!error)
-        error = take_text(status, "token", &out->token);
-    if (!error)
-        error = take_text(status, "clientCertificateData", &out->cert);
-    if (!error)
-        error = take_text(status, "clientKeyData", &out->key);
-    if (!error)
-        error = take_expiry(status, &out->expires_ns);
-    return error ? error : check(out);
+    TRY(check_constant(value, "kind", "ExecCredential"));
+    TRY(check_constant(value, "apiVersion", plugin->api_version));
+    if (!json_is(status, JSON_OBJECT))
+        return error_new(ERROR_INVALID, "its output has no status");
+    TRY(read_text(status, "token", &out->token));
+    TRY(read_text(status, "clientCertificateData", &out->cert));
+    TRY(read_text(status, "clientKeyData", &out->key));
+    TRY(read_expiry(status, &out->expires_ns));
+    return check_credential(out);
 }
 
 struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,

@@ -32,13 +32,12 @@ void endpoint_source_free(struct endpoint_source *source) {
 void endpoint_free(struct endpoint *endpoint) {
     if (!endpoint || (atomic_load(&endpoint->more) > 0 && atomic_fetch_sub(&endpoint->more, 1) > 0))
         return;
-    if (endpoint->client_key_pem)
-        explicit_bzero(endpoint->client_key_pem, strlen(endpoint->client_key_pem));
-    char *texts[] = {endpoint->server,          endpoint->ca_pem,          endpoint->tls_server_name,
-                     endpoint->proxy_url,       endpoint->client_cert_pem, endpoint->client_key_pem,
-                     endpoint->token,           endpoint->token_file,      endpoint->namespace_,
-                     endpoint->description,     endpoint->ca_file,         endpoint->client_cert_file,
-                     endpoint->client_key_file, endpoint->socket};
+    text_free_secret(endpoint->client_key_pem);
+    char *texts[] = {endpoint->server,         endpoint->ca_pem,     endpoint->tls_server_name,
+                     endpoint->proxy_url,      endpoint->token,      endpoint->client_cert_pem,
+                     endpoint->token_file,     endpoint->namespace_, endpoint->description,
+                     endpoint->ca_file,        endpoint->socket,     endpoint->client_cert_file,
+                     endpoint->client_key_file};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
     for (size_t i = 0; endpoint->impersonation && endpoint->impersonation[i]; i++)
@@ -55,38 +54,31 @@ bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b) {
 }
 
 static struct error *check_ca(const char *ca, int64_t wall_ns) {
-    if (!ca)
-        return NULL;
-    struct error *error = certs_check_certificates(ca);
-    if (!error)
-        error = certs_check_time(ca, CERTS_ANY_VALID, wall_ns);
-    return error_wrap(error, "certificate authority");
+    TRY(certs_check_certificates(ca));
+    return certs_check_time(ca, CERTS_ANY_VALID, wall_ns);
 }
 
 static struct error *check_identity(const char *cert, const char *key, int64_t wall_ns) {
-    if (!cert && !key)
-        return NULL;
-    if (!cert || !key)
+    TRY(certs_check_certificates(cert));
+    TRY(certs_check_pair(cert, key));
+    return certs_check_time(cert, CERTS_ALL_VALID, wall_ns);
+}
+
+static struct error *check_all(const struct endpoint *endpoint, int64_t wall_ns) {
+    TRY(error_wrap(server_url_check(endpoint->server), "server"));
+    if (endpoint->proxy_url)
+        TRY(error_wrap(proxy_check(endpoint->proxy_url), "proxy-url"));
+    if (endpoint->ca_pem)
+        TRY(error_wrap(check_ca(endpoint->ca_pem, wall_ns), "certificate authority"));
+    const char *cert = endpoint->client_cert_pem, *key = endpoint->client_key_pem;
+    if (!cert != !key)
         return error_new(ERROR_INVALID, "found only a client %s, expected both certificate and key",
                          cert ? "certificate" : "key");
-    struct error *error = certs_check_certificates(cert);
-    if (!error)
-        error = certs_check_pair(cert, key);
-    if (!error)
-        error = certs_check_time(cert, CERTS_ALL_VALID, wall_ns);
-    return error_wrap(error, "client certificate");
+    return cert ? error_wrap(check_identity(cert, key, wall_ns), "client certificate") : NULL;
 }
 
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns) {
-    struct server_url url = {0};
-    struct error *error = error_wrap(server_url_parse(endpoint->server, &url), "server");
-    server_url_free(&url);
-    if (!error && endpoint->proxy_url)
-        error = error_wrap(proxy_check(endpoint->proxy_url), "proxy-url");
-    if (!error)
-        error = check_ca(endpoint->ca_pem, wall_ns);
-    if (!error)
-        error = check_identity(endpoint->client_cert_pem, endpoint->client_key_pem, wall_ns);
+    struct error *error = check_all(endpoint, wall_ns);
     return endpoint->description ? error_wrap(error, "%s", endpoint->description) : error;
 }
 
@@ -103,9 +95,7 @@ struct error *endpoint_check_token(const char *token) {
 
 static struct error *read_token(const char *path, char **token) {
     AUTO_BUFFER(buffer, TOKEN_MAX);
-    struct error *error = text_read_regular_file(path, TOKEN_MAX, &buffer);
-    if (error)
-        return error;
+    TRY(text_read_regular_file(path, TOKEN_MAX, &buffer));
     if (memchr(buffer.data, '\0', buffer.len))
         return error_new(ERROR_INVALID, "%s: found a NUL byte, expected a bearer token", path);
     char *begin = buffer.data;
@@ -114,27 +104,22 @@ static struct error *read_token(const char *path, char **token) {
     size_t len = strlen(begin);
     while (len > 0 && isspace((unsigned char)begin[len - 1]))
         begin[--len] = '\0';
-    error = endpoint_check_token(begin);
-    if (error)
-        return error_wrap(error, "%s", path);
+    TRY(error_wrap(endpoint_check_token(begin), "%s", path));
     *token = strdup(begin);
     return *token ? NULL : error_no_memory();
 }
 
 struct error *endpoint_token(const struct endpoint *endpoint, char **token) {
     *token = NULL;
-    struct error *error = NULL;
     if (endpoint->token_file) {
-        error = read_token(endpoint->token_file, token);
+        struct error *error = read_token(endpoint->token_file, token);
         if (!error || !endpoint->token)
             return error_wrap(error, "token file");
         error_free(error);
     }
     if (!endpoint->token)
         return NULL;
-    error = endpoint_check_token(endpoint->token);
-    if (error)
-        return error_wrap(error, "token");
+    TRY(error_wrap(endpoint_check_token(endpoint->token), "token"));
     *token = strdup(endpoint->token);
     return *token ? NULL : error_no_memory();
 }

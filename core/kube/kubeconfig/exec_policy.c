@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig/exec_policy.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 
@@ -141,8 +142,7 @@ static struct error *search(const char *name, char **path) {
         clean(candidate);
         if (!is_program(candidate))
             continue;
-        *path = candidate;
-        candidate = NULL;
+        *path = TAKE(candidate);
         return NULL;
     }
     return NULL;
@@ -164,9 +164,7 @@ static struct error *is_allowed(const struct exec_policy *policy, const char *co
     *out = policy && policy->any;
     for (size_t i = 0; policy && i < policy->n_allow && !*out; i++) {
         AUTO_TEXT entry = NULL;
-        struct error *error = locate(policy->allow[i], NULL, &entry);
-        if (error)
-            return error;
+        TRY(locate(policy->allow[i], NULL, &entry));
         *out = strcmp(policy->allow[i], command) == 0 || (path && text_equal(entry, path));
     }
     return NULL;
@@ -186,9 +184,7 @@ static char *path_of_name(const struct exec_policy *policy, const char *name) {
 static struct error *check_file(const char *path) {
     struct stat info;
     AUTO_TEXT real = NULL;
-    struct error *error = trust_folders_check(path, &real);
-    if (error)
-        return error;
+    TRY(trust_folders_check(path, &real));
     if (stat(real, &info) != 0)
         return error_new(ERROR_IO, "%s: %s", real, strerror(errno));
     if (!S_ISREG(info.st_mode) || access(real, X_OK) != 0)
@@ -203,18 +199,16 @@ struct error *exec_policy_resolve(const struct exec_policy *policy, const char *
         return error_new(ERROR_REFUSED, "found the relative path \"%s\", expected a name or an absolute path", command);
     AUTO_TEXT found = NULL;
     bool allowed = false;
-    struct error *error = locate(command, directory, &found);
-    if (!error)
-        error = is_allowed(policy, command, found, &allowed);
-    const char *listed = error || (allowed && found) ? NULL : path_of_name(policy, command);
+    TRY(locate(command, directory, &found));
+    TRY(is_allowed(policy, command, found, &allowed));
+    const char *listed = allowed && found ? NULL : path_of_name(policy, command);
     if (listed) {
         free(found);
         found = strdup(listed);
         allowed = true;
-        error = found ? NULL : error_no_memory();
+        if (!found)
+            return error_no_memory();
     }
-    if (error)
-        return error;
     bool named = found && strcmp(found, command) != 0;
     if (!allowed)
         return error_new(ERROR_REFUSED, "the command \"%s\"%s%s%s may not be run: add it to %s to allow it", command,
@@ -223,10 +217,8 @@ struct error *exec_policy_resolve(const struct exec_policy *policy, const char *
     if (!found)
         return error_new(ERROR_NOT_FOUND, "found no \"%s\" in PATH, expected the credential plugin to be installed",
                          command);
-    error = policy->any ? NULL : check_file(found);
-    if (error)
-        return error;
-    *path = found;
-    found = NULL;
+    if (!policy->any)
+        TRY(check_file(found));
+    *path = TAKE(found);
     return NULL;
 }

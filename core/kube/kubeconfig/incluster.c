@@ -13,16 +13,9 @@
 
 static struct error *read_text(const char *path, size_t max, char **out) {
     AUTO_BUFFER(content, max);
-    struct error *error = text_read_file(path, max, &content);
-    if (error)
-        return error;
+    TRY(text_read_file(path, max, &content));
     *out = buffer_take(&content, NULL);
     return *out ? NULL : error_no_memory();
-}
-
-static struct error *read_ca(struct endpoint *endpoint) {
-    struct error *error = read_text(endpoint->ca_file, PEM_MAX, &endpoint->ca_pem);
-    return error ? error : error_wrap(certs_check_certificates(endpoint->ca_pem), "%s", endpoint->ca_file);
 }
 
 // The file is optional: without it, no namespace is set.
@@ -46,12 +39,11 @@ static struct error *fill(const char *root, const char *host, const char *port, 
     endpoint->ca_file = text_format("%s" FOLDER "/ca.crt", root);
     if (!namespace_file || !endpoint->server || !endpoint->description || !endpoint->token_file || !endpoint->ca_file)
         return error_no_memory();
-    char *token;
-    struct error *error = endpoint_token(endpoint, &token);
-    free(token);
-    if (!error)
-        error = read_ca(endpoint);
-    return error ? error : read_namespace(namespace_file, endpoint);
+    AUTO_TEXT token = NULL;
+    TRY(endpoint_token(endpoint, &token));
+    TRY(read_text(endpoint->ca_file, PEM_MAX, &endpoint->ca_pem));
+    TRY(error_wrap(certs_check_certificates(endpoint->ca_pem), "%s", endpoint->ca_file));
+    return read_namespace(namespace_file, endpoint);
 }
 
 struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out) {

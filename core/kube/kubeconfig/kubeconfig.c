@@ -22,17 +22,14 @@ static struct error *not_found(const struct kubeconfig *config, const char *sect
 // The context to use, by name or by default.
 static struct error *find_context(const struct kubeconfig *config, const char *name, struct kubeconfig_entry *out,
                                   const char **found_name) {
-    struct error *error = NULL;
     if (!name || !*name)
-        error = kubeconfig_current_context(config, &name);
-    if (error)
-        return error;
+        TRY(kubeconfig_current_context(config, &name));
     if (!name || !*name)
         return error_wrap(not_found(config, "contexts", "found no current-context"), "%s", config->files[0].path);
     *found_name = name;
-    error = entry_find(config, "contexts", "context", name, out);
-    if (error || out->file)
-        return error;
+    TRY(entry_find(config, "contexts", "context", name, out));
+    if (out->file)
+        return NULL;
     AUTO_TEXT what = text_format("found no context \"%s\"", name);
     return error_wrap(not_found(config, "contexts", what ? what : "found no such context"), "%s",
                       config->files[0].path);
@@ -43,42 +40,31 @@ static struct error *follow(const struct kubeconfig *config, const struct kubeco
                             const char *section, struct kubeconfig_entry *out) {
     *out = (struct kubeconfig_entry){.section = section, .inner = field};
     const char *name;
-    struct error *error = entry_text(context, field, &name);
-    if (!error && name)
-        error = entry_find(config, section, field, name, out);
-    if (error || !name || out->file)
-        return error;
+    TRY(entry_text(context, field, &name));
+    if (name)
+        TRY(entry_find(config, section, field, name, out));
+    if (!name || out->file)
+        return NULL;
     AUTO_TEXT what = text_format("found no %s \"%s\"", field, name);
     return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
 }
 
 static struct error *read_context(const struct kubeconfig *config, const char *name, const struct exec_policy *policy,
                                   struct endpoint *endpoint) {
-    struct kubeconfig_entry context = {0};
-    struct kubeconfig_entry cluster, user;
-    struct error *error = find_context(config, name, &context, &name);
-    if (error || !context.file) // NULL file: the context has none
-        return error;
+    struct kubeconfig_entry context = {0}, cluster, user;
+    TRY(find_context(config, name, &context, &name));
     endpoint->description = text_format("%s, context %s", context.file->path, name);
     if (!endpoint->description)
         return error_no_memory();
-    error = follow(config, &context, "cluster", "clusters", &cluster);
-    if (error)
-        return error;
+    TRY(follow(config, &context, "cluster", "clusters", &cluster));
     if (!cluster.file)
         return entry_error(&context, "cluster", ERROR_INVALID, "found nothing, expected the name of a cluster");
-    error = follow(config, &context, "user", "users", &user);
-    if (!error)
-        error = kubeconfig_read_cluster(&cluster, endpoint);
+    TRY(follow(config, &context, "user", "users", &user));
+    TRY(kubeconfig_read_cluster(&cluster, endpoint));
     // As client-go: without TLS no credentials are sent, and nothing of the user is read.
-    if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
-        error = kubeconfig_read_user(&user, &cluster, policy, endpoint);
-    const char *namespace_;
-    if (!error)
-        error = entry_text(&context, "namespace", &namespace_);
-    if (error)
-        return error;
-    return text_set(&endpoint->namespace_, namespace_) ? NULL : error_no_memory();
+    if (user.file && text_has_prefix(endpoint->server, "https://"))
+        TRY(kubeconfig_read_user(&user, &cluster, policy, endpoint));
+    return entry_copy(&context, "namespace", NULL, &endpoint->namespace_);
 }
 
 static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
@@ -98,8 +84,8 @@ static struct error *make_endpoint(const struct kubeconfig *config, const char *
 struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
                                const struct exec_policy *policy, struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
-    struct error *error = kubeconfig_add_text(&config, name, text, len);
-    return error ? error : make_endpoint(&config, context, policy, out);
+    TRY(kubeconfig_add_text(&config, name, text, len));
+    return make_endpoint(&config, context, policy, out);
 }
 
 static bool was_added(const struct kubeconfig *config, const char *path) {
@@ -115,21 +101,16 @@ static struct error *read_list(const char *paths, struct kubeconfig *config) {
         return error_no_memory();
     char *rest = list;
     char *path;
-    while ((path = strsep(&rest, ":"))) {
-        if (!*path || was_added(config, path))
-            continue;
-        struct error *error = kubeconfig_add(config, path, true);
-        if (error)
-            return error;
-    }
+    while ((path = strsep(&rest, ":")))
+        if (*path && !was_added(config, path))
+            TRY(kubeconfig_add(config, path, true));
     if (config->count == 0)
         return error_new(ERROR_NOT_FOUND, "found no kubeconfig in the list \"%s\", expected at least one that exists",
                          paths);
     return NULL;
 }
 
-// Changes when one of the files is changed, replaced, made or removed.
-static uint64_t stamp_of(const char *path) {
+uint64_t endpoint_file_stamp(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0)
         return 1;
@@ -142,13 +123,13 @@ static uint64_t stamp_of(const char *path) {
 
 static uint64_t stamp_list(const struct endpoint_source *source) {
     if (!source->list)
-        return stamp_of(source->paths);
+        return endpoint_file_stamp(source->paths);
     AUTO_TEXT list = strdup(source->paths);
     uint64_t stamp = 0;
     char *rest = list;
     char *path;
     while ((path = strsep(&rest, ":")))
-        stamp = stamp * 31 + (*path ? stamp_of(path) : 0);
+        stamp = stamp * 31 + (*path ? endpoint_file_stamp(path) : 0);
     return stamp;
 }
 

@@ -51,6 +51,9 @@ bool endpoint_is_outdated(const struct endpoint *endpoint);
 // Reads them again. The endpoint must have a source.
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out);
 
+// A number that changes when the file at the path is changed, replaced, created or removed.
+uint64_t endpoint_file_stamp(const char *path);
+
 // Whether both lead to the same server in the same way: URL, proxy, tls-server-name, and whether it is verified. What
 // else differs are credentials, which can be replaced without a new connection.
 bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b);

@@ -23,8 +23,8 @@ static bool is_value(const char *text) {
     return true;
 }
 
-static struct error *add(struct headers *headers, const struct kubeconfig_entry *user, const char *field,
-                         const char *name, const char *value) {
+static struct error *add_header(struct headers *headers, const struct kubeconfig_entry *user, const char *field,
+                                const char *name, const char *value) {
     if (!is_value(value))
         return entry_error(user, field, ERROR_INVALID, "found a control character, expected the value of a header");
     char **longer = realloc(headers->list, (headers->count + 2) * sizeof *longer);
@@ -39,8 +39,8 @@ static struct error *add(struct headers *headers, const struct kubeconfig_entry 
 static struct error *add_text(struct headers *headers, const struct kubeconfig_entry *user, const char *field,
                               const char *name) {
     const char *text;
-    struct error *error = entry_text(user, field, &text);
-    return error || !text ? error : add(headers, user, field, name, text);
+    TRY(entry_text(user, field, &text));
+    return text ? add_header(headers, user, field, name, text) : NULL;
 }
 
 static struct error *add_list(struct headers *headers, const struct kubeconfig_entry *entry, const char *field,
@@ -48,9 +48,8 @@ static struct error *add_list(struct headers *headers, const struct kubeconfig_e
     char **list;
     struct error *error = entry_list(entry, field, &list);
     for (size_t i = 0; !error && list[i]; i++)
-        error = add(headers, entry, field, name, list[i]);
-    if (list)
-        kubeconfig_free_list(list);
+        error = add_header(headers, entry, field, name, list[i]);
+    kubeconfig_free_list(list);
     return error;
 }
 
@@ -67,29 +66,31 @@ static bool escape(struct buffer *out, const char *key) {
 
 static struct error *add_extra(struct headers *headers, const struct kubeconfig_entry *user) {
     struct kubeconfig_entry extra;
-    struct error *error = entry_part(user, "as-user-extra", "user.as-user-extra", &extra);
-    for (const struct json *member = json_first(extra.value); member && !error; member = json_next(member)) {
+    TRY(entry_part(user, "as-user-extra", "user.as-user-extra", &extra));
+    for (const struct json *member = json_first(extra.value); member; member = json_next(member)) {
         AUTO_BUFFER(name, NAME_MAX_LEN);
         buffer_text(&name, "Impersonate-Extra-");
-        error = escape(&name, json_key(member)) ? add_list(headers, &extra, json_key(member), name.data)
-                                                : error_no_memory();
+        TRY(escape(&name, json_key(member)) ? add_list(headers, &extra, json_key(member), name.data)
+                                            : error_no_memory());
     }
-    return error;
+    return NULL;
+}
+
+static struct error *add_all(struct headers *headers, const struct kubeconfig_entry *user) {
+    TRY(add_text(headers, user, "as", "Impersonate-User"));
+    bool has_user = headers->count > 0;
+    TRY(add_text(headers, user, "as-uid", "Impersonate-Uid"));
+    TRY(add_list(headers, user, "as-groups", "Impersonate-Group"));
+    TRY(add_extra(headers, user));
+    return headers->count == 0 || has_user
+               ? NULL
+               : entry_error(user, "as", ERROR_INVALID,
+                             "found nothing, expected a user along with as-uid, as-groups or as-user-extra");
 }
 
 struct error *kubeconfig_read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint) {
     struct headers headers = {.list = NULL};
-    struct error *error = add_text(&headers, user, "as", "Impersonate-User");
-    bool has_user = headers.count > 0;
-    if (!error)
-        error = add_text(&headers, user, "as-uid", "Impersonate-Uid");
-    if (!error)
-        error = add_list(&headers, user, "as-groups", "Impersonate-Group");
-    if (!error)
-        error = add_extra(&headers, user);
-    if (!error && headers.count > 0 && !has_user)
-        error = entry_error(user, "as", ERROR_INVALID,
-                            "found nothing, expected a user along with as-uid, as-groups or as-user-extra");
-    endpoint->impersonation = headers.list; // of a failure too: it goes with the endpoint
+    struct error *error = add_all(&headers, user);
+    endpoint->impersonation = headers.list; // also after a failure: endpoint_free frees it
     return error;
 }

@@ -14,23 +14,11 @@
 #define PEM_BASE64_MAX ((size_t)8 * 1024 * 1024)
 #define HINT_MAX 400
 
-static struct error *copy_required(const struct kubeconfig_entry *exec, const char *field, const char *expected,
-                                   char **out) {
-    const char *text;
-    struct error *error = entry_text(exec, field, &text);
-    if (error)
-        return error;
-    if (!text)
-        return entry_error(exec, field, ERROR_INVALID, "found nothing, expected %s", expected);
-    *out = strdup(text);
-    return *out ? NULL : error_no_memory();
-}
-
 static struct error *read_version(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
     static const char expected[] = GROUP "v1 or " GROUP "v1beta1";
-    struct error *error = copy_required(exec, "apiVersion", expected, &plugin->api_version);
-    if (error || strcmp(plugin->api_version, GROUP "v1") == 0 || strcmp(plugin->api_version, GROUP "v1beta1") == 0)
-        return error;
+    TRY(entry_copy(exec, "apiVersion", expected, &plugin->api_version));
+    if (strcmp(plugin->api_version, GROUP "v1") == 0 || strcmp(plugin->api_version, GROUP "v1beta1") == 0)
+        return NULL;
     return entry_error(exec, "apiVersion", ERROR_UNSUPPORTED, "found \"%s\", expected %s", plugin->api_version,
                        expected);
 }
@@ -38,9 +26,7 @@ static struct error *read_version(const struct kubeconfig_entry *exec, struct ex
 // There is no terminal to ask anybody. v1 has no default.
 static struct error *check_mode(const struct kubeconfig_entry *exec, const struct exec_plugin *plugin) {
     const char *mode;
-    struct error *error = entry_text(exec, "interactiveMode", &mode);
-    if (error)
-        return error;
+    TRY(entry_text(exec, "interactiveMode", &mode));
     if (!mode && strcmp(plugin->api_version, GROUP "v1") == 0)
         return entry_error(exec, "interactiveMode", ERROR_INVALID, "found nothing, expected Never or IfAvailable");
     if (!mode || strcmp(mode, "Never") == 0 || strcmp(mode, "IfAvailable") == 0)
@@ -53,24 +39,20 @@ static struct error *check_mode(const struct kubeconfig_entry *exec, const struc
 
 static struct error *read_args(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
     char **given;
-    struct error *error = entry_list(exec, "args", &given);
-    if (error)
-        return error;
+    TRY(entry_list(exec, "args", &given));
     size_t count = 0;
     while (given[count])
         count++;
-    plugin->args = calloc(count + 2, sizeof *plugin->args);
-    if (plugin->args) {
-        memcpy(plugin->args + 1, given, count * sizeof *given);
-        plugin->args[0] = strdup(plugin->command);
-    }
-    if (plugin->args && plugin->args[0]) {
-        free(given);
+    char **args = realloc(given, (count + 2) * sizeof *args);
+    plugin->args = args ? args : given;
+    if (!args)
+        return error_no_memory();
+    memmove(args + 1, args, (count + 1) * sizeof *args);
+    args[0] = strdup(plugin->command);
+    if (args[0])
         return NULL;
-    }
-    free(plugin->args);
-    plugin->args = NULL;
-    kubeconfig_free_list(given);
+    for (size_t i = 1; i <= count; i++)
+        free(args[i]);
     return error_no_memory();
 }
 
@@ -100,19 +82,18 @@ static struct error *read_env(const struct kubeconfig_entry *exec, struct exec_p
     plugin->env = calloc(json_size(list) + 1, sizeof *plugin->env);
     if (!plugin->env)
         return error_no_memory();
-    struct error *error = NULL;
     size_t count = 0;
-    for (const struct json *item = json_first(list); item && !error; item = json_next(item))
-        error = read_variable(exec, item, plugin->policy, &plugin->env[count++]);
-    return error;
+    for (const struct json *item = json_first(list); item; item = json_next(item))
+        TRY(read_variable(exec, item, plugin->policy, &plugin->env[count++]));
+    return NULL;
 }
 
 // The installation hint is prose of several lines; an error is one.
 static struct error *read_hint(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
     const char *text;
-    struct error *error = entry_text(exec, "installHint", &text);
-    if (error || !text)
-        return error;
+    TRY(entry_text(exec, "installHint", &text));
+    if (!text)
+        return NULL;
     char cut[HINT_MAX];
     text_copy(cut, sizeof cut, text);
     AUTO_BUFFER(line, 8 * (size_t)HINT_MAX);
@@ -161,9 +142,7 @@ static struct json *describe_cluster(const struct kubeconfig_entry *cluster, con
 static struct error *make_info(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
                                const struct endpoint *endpoint, struct exec_plugin *plugin) {
     bool provide = false;
-    struct error *error = entry_bool(exec, "provideClusterInfo", &provide);
-    if (error)
-        return error;
+    TRY(entry_bool(exec, "provideClusterInfo", &provide));
     AUTO_JSON info = json_new_object();
     AUTO_JSON spec = json_new_object();
     if (!info || !spec || !json_set(spec, "interactive", json_new_bool(false)) ||
@@ -182,40 +161,33 @@ static struct error *make_info(const struct kubeconfig_entry *exec, const struct
     return plugin->info ? NULL : error_no_memory();
 }
 
-static struct error *fill(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
-                          const struct exec_policy *policy, const struct endpoint *endpoint,
-                          struct exec_plugin *plugin) {
+static struct error *read_plugin(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
+                                 const struct exec_policy *policy, const struct endpoint *endpoint,
+                                 struct exec_plugin *plugin) {
     plugin->where = entry_place(exec, NULL);
     plugin->cache = exec_cache_new();
     if (!plugin->cache || !plugin->where || !text_set(&plugin->directory, exec->file->directory) ||
         !exec_policy_copy(policy, &plugin->policy))
         return error_no_memory();
-    struct error *error = copy_required(exec, "command", "the credential plugin to run", &plugin->command);
-    if (!error)
-        error = read_version(exec, plugin);
-    if (!error)
-        error = check_mode(exec, plugin);
-    if (!error)
-        error = read_args(exec, plugin);
-    if (!error)
-        error = read_env(exec, plugin);
-    if (!error)
-        error = read_hint(exec, plugin);
-    if (!error)
-        error = make_info(exec, cluster, endpoint, plugin);
-    return error;
+    TRY(entry_copy(exec, "command", "the credential plugin to run", &plugin->command));
+    TRY(read_version(exec, plugin));
+    TRY(check_mode(exec, plugin));
+    TRY(read_args(exec, plugin));
+    TRY(read_env(exec, plugin));
+    TRY(read_hint(exec, plugin));
+    return make_info(exec, cluster, endpoint, plugin);
 }
 
 struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint) {
     struct kubeconfig_entry exec;
-    struct error *error = entry_part(user, "exec", "user.exec", &exec);
-    if (error || !exec.value)
-        return error;
+    TRY(entry_part(user, "exec", "user.exec", &exec));
+    if (!exec.value)
+        return NULL;
     endpoint->exec = calloc(1, sizeof *endpoint->exec);
     if (!endpoint->exec)
         return error_no_memory();
-    error = fill(&exec, cluster, policy, endpoint, endpoint->exec);
+    TRY(read_plugin(&exec, cluster, policy, endpoint, endpoint->exec));
     AUTO_TEXT path = NULL;
-    return error ? error : exec_plugin_find(endpoint->exec, &path);
+    return exec_plugin_find(endpoint->exec, &path);
 }

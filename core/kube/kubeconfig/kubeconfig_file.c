@@ -27,21 +27,10 @@ void kubeconfig_cleanup(struct kubeconfig *config) {
 }
 
 static const char *type_name(const struct json *value) {
-    switch (json_type(value)) {
-    case JSON_NULL:
-        return "nothing";
-    case JSON_BOOL:
-        return "a boolean";
-    case JSON_NUMBER:
-        return "a number";
-    case JSON_STRING:
-        return "a string";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_OBJECT:
-        return "a mapping";
-    }
-    return "something else";
+    static const char *const names[] = {
+        [JSON_NULL] = "nothing",    [JSON_BOOL] = "a boolean", [JSON_NUMBER] = "a number",
+        [JSON_STRING] = "a string", [JSON_ARRAY] = "a list",   [JSON_OBJECT] = "a mapping"};
+    return names[json_type(value)];
 }
 
 static bool is_absent(const struct json *value) {
@@ -66,37 +55,38 @@ static struct error *wrong_type(const struct json *value, const char *expected) 
     return error_new(ERROR_INVALID, "found %s, expected %s", type_name(value), expected);
 }
 
+static struct error *top_error(const struct kubeconfig_file *file, const char *field, struct error *error) {
+    AUTO_TEXT pointer = text_format("/%s", field);
+    return wrap(file, pointer ? pointer : "", field, error);
+}
+
 // A top-level string field. NULL if absent or empty.
 static struct error *top_text(const struct kubeconfig_file *file, const char *field, const char **out) {
     const struct json *value = json_get(file->yaml.value, field);
-    *out = json_string(value);
-    if (is_absent(value))
-        return NULL;
-    if (!*out) {
-        AUTO_TEXT pointer = text_format("/%s", field);
-        return wrap(file, pointer ? pointer : "", field, wrong_type(value, "a string"));
-    }
-    if (!**out)
-        *out = NULL;
-    return NULL;
+    const char *text = json_string(value);
+    *out = text && *text ? text : NULL;
+    return text || is_absent(value) ? NULL : top_error(file, field, wrong_type(value, "a string"));
 }
 
 static struct error *check_top(const struct kubeconfig_file *file, const char *field, const char *expected) {
     const char *found;
-    struct error *error = top_text(file, field, &found);
-    if (error || !found || strcmp(found, expected) == 0)
-        return error;
-    AUTO_TEXT pointer = text_format("/%s", field);
-    return wrap(file, pointer ? pointer : "", field,
-                error_new(ERROR_INVALID, "found \"%s\", expected \"%s\"", found, expected));
+    TRY(top_text(file, field, &found));
+    if (!found || strcmp(found, expected) == 0)
+        return NULL;
+    return top_error(file, field, error_new(ERROR_INVALID, "found \"%s\", expected \"%s\"", found, expected));
 }
 
 static struct error *check_file(const struct kubeconfig_file *file) {
     const struct json *root = file->yaml.value;
     if (!json_is(root, JSON_OBJECT) && !json_is(root, JSON_NULL))
         return error_wrap(wrong_type(root, "a kubeconfig, which is a mapping"), "%s", file->path);
-    struct error *error = check_top(file, "apiVersion", "v1");
-    return error ? error : check_top(file, "kind", "Config");
+    TRY(check_top(file, "apiVersion", "v1"));
+    return check_top(file, "kind", "Config");
+}
+
+static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
+    TRY(yaml_parse(file->path, text, len, &file->yaml));
+    return check_file(file);
 }
 
 static struct error *read_file(struct kubeconfig_file *file, const char *path) {
@@ -110,10 +100,8 @@ static struct error *read_file(struct kubeconfig_file *file, const char *path) {
     if (!file->path || !file->directory)
         return error_no_memory();
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_file(path, FILE_MAX, &text);
-    if (!error)
-        error = yaml_parse(path, text.data, text.len, &file->yaml);
-    return error ? error : check_file(file);
+    TRY(text_read_file(path, FILE_MAX, &text));
+    return read_content(file, text.data, text.len);
 }
 
 struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional) {
@@ -121,46 +109,32 @@ struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool o
     if (!file)
         return error_no_memory();
     struct error *error = read_file(file, path);
-    if (error) {
+    config->count += !error;
+    if (error)
         file_free(file);
-        if (!optional || error->code != ERROR_NOT_FOUND)
-            return error;
-        error_free(error);
-        return NULL;
-    }
-    config->count++;
+    if (!error || !optional || error->code != ERROR_NOT_FOUND)
+        return error;
+    error_free(error);
     return NULL;
-}
-
-static struct error *read_text(struct kubeconfig_file *file, const char *name, const char *text, size_t len) {
-    file->path = strdup(name);
-    if (!file->path)
-        return error_no_memory();
-    if (len > FILE_MAX)
-        return error_new(ERROR_TOO_LARGE, "%s: found %zu bytes, expected at most %zu", name, len, FILE_MAX);
-    struct error *error = yaml_parse(name, text, len, &file->yaml);
-    return error ? error : check_file(file);
 }
 
 struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, const char *text, size_t len) {
     struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
     if (!file)
         return error_no_memory();
-    struct error *error = read_text(file, name, text, len);
-    if (error)
-        file_free(file);
-    else
-        config->count++;
-    return error;
+    config->count++; // kubeconfig_cleanup frees it
+    file->path = strdup(name);
+    if (!file->path)
+        return error_no_memory();
+    if (len > FILE_MAX)
+        return error_new(ERROR_TOO_LARGE, "%s: found %zu bytes, expected at most %zu", name, len, FILE_MAX);
+    return read_content(file, text, len);
 }
 
 struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out) {
     *out = NULL;
-    for (size_t i = 0; i < config->count && !*out; i++) {
-        struct error *error = top_text(&config->files[i], "current-context", out);
-        if (error)
-            return error;
-    }
+    for (size_t i = 0; i < config->count && !*out; i++)
+        TRY(top_text(&config->files[i], "current-context", out));
     return NULL;
 }
 
@@ -201,8 +175,7 @@ static struct error *section_of(const struct kubeconfig_file *file, const char *
         *out = NULL;
     if (!*out || json_is(*out, JSON_ARRAY))
         return NULL;
-    AUTO_TEXT pointer = text_format("/%s", section);
-    return wrap(file, pointer ? pointer : "", section, wrong_type(*out, "a list"));
+    return top_error(file, section, wrong_type(*out, "a list"));
 }
 
 static struct error *item_error(const struct kubeconfig_file *file, const char *section, size_t index,
@@ -224,9 +197,7 @@ static struct error *duplicate_error(const struct kubeconfig_file *file, const s
 static struct error *find_in_file(const struct kubeconfig_file *file, const char *name,
                                   struct kubeconfig_entry *found) {
     const struct json *list;
-    struct error *error = section_of(file, found->section, &list);
-    if (error)
-        return error;
+    TRY(section_of(file, found->section, &list));
     size_t index = 0;
     for (const struct json *item = json_first(list); item; item = json_next(item), index++) {
         const struct json *own_name = json_get(item, "name");
@@ -248,11 +219,8 @@ static struct error *find_in_file(const struct kubeconfig_file *file, const char
 struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
                          struct kubeconfig_entry *out) {
     *out = (struct kubeconfig_entry){.section = section, .inner = inner};
-    for (size_t i = 0; i < config->count && !out->file; i++) {
-        struct error *error = find_in_file(&config->files[i], name, out);
-        if (error)
-            return error;
-    }
+    for (size_t i = 0; i < config->count && !out->file; i++)
+        TRY(find_in_file(&config->files[i], name, out));
     if (is_absent(out->value))
         out->value = NULL;
     else if (!json_is(out->value, JSON_OBJECT))
@@ -284,6 +252,14 @@ struct error *entry_text(const struct kubeconfig_entry *entry, const char *field
     if (json_is(value, JSON_STRING))
         return entry_error(entry, field, ERROR_INVALID, "found a string with a NUL character, expected one without");
     return entry_wrap(entry, field, wrong_type(value, "a string"));
+}
+
+struct error *entry_copy(const struct kubeconfig_entry *entry, const char *field, const char *expected, char **out) {
+    const char *text;
+    TRY(entry_text(entry, field, &text));
+    if (!text && expected)
+        return entry_error(entry, field, ERROR_INVALID, "found nothing, expected %s", expected);
+    return text_set(out, text) ? NULL : error_no_memory();
 }
 
 struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out) {

@@ -86,6 +86,13 @@ struct error *server_url_parse(const char *text, struct server_url *out) {
     return error;
 }
 
+struct error *server_url_check(const char *text) {
+    struct server_url url;
+    TRY(server_url_parse(text, &url));
+    server_url_free(&url);
+    return NULL;
+}
+
 void server_url_free(struct server_url *url) {
     free(url->host);
     free(url->port);

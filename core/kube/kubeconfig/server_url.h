@@ -18,6 +18,7 @@ struct server_url {
 // Only http and https, without user, query and fragment. `out` is empty on failure.
 struct error *server_url_parse(const char *text, struct server_url *out);
 void server_url_free(struct server_url *url);
+struct error *server_url_check(const char *text); // only whether it can be parsed
 
 // "https://host:port/prefix"; `host` NULL: the URL's own. NULL when out of memory.
 char *server_url_base(const struct server_url *url, const char *host);

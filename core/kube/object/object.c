@@ -69,9 +69,7 @@ static struct error *make(struct json *value, char *text, size_t len, const char
                           struct object **out) {
     AUTO_JSON taken = value;
     AUTO_TEXT kept = text;
-    struct error *error = check(taken);
-    if (error)
-        return error;
+    TRY(check(taken));
     bool changed = strip(taken) || lacks(taken, "apiVersion", api_version) || lacks(taken, "kind", kind);
     struct object *object = calloc(1, sizeof(*object));
     if (!object || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {

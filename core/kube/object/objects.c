@@ -46,9 +46,7 @@ static struct error *read_all(const char *path, struct json **out) {
 
 struct error *document_read(const char *path, struct json **out) {
     AUTO_JSON all = NULL;
-    struct error *error = read_all(path, &all);
-    if (error)
-        return error;
+    TRY(read_all(path, &all));
     if (json_size(all) != 1)
         return error_new(ERROR_INVALID, "%s: found %zu documents, expected one", path, json_size(all));
     *out = json_first(all);

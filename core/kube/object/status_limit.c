@@ -155,9 +155,7 @@ static struct error *print_again(struct object *object) {
     size_t len = 0;
     AUTO_TEXT text = json_text(object->value, &len);
     struct json *value = NULL;
-    struct error *error = text ? json_parse(text, len, &value) : error_no_memory();
-    if (error)
-        return error;
+    TRY(text ? json_parse(text, len, &value) : error_no_memory());
     json_free(object->value);
     free(object->text);
     object->value = value;

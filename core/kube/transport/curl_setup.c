@@ -118,8 +118,6 @@ void curl_transport_free(struct transport *base) {
     free(transport->host);
     free(transport->proxy);
     free(transport->user_agent);
-    if (transport->header)
-        explicit_bzero(transport->header, strlen(transport->header));
-    free(transport->header);
+    text_free_secret(transport->header);
     free(transport);
 }

@@ -132,9 +132,7 @@ static const char *variable(char *(*environment)(const char *), const char *uppe
 
 // socks5 resolves names at the proxy, as in Go; libcurl calls that socks5h.
 static struct error *for_curl(const char *proxy_url, char **out) {
-    struct error *error = proxy_check(proxy_url);
-    if (error)
-        return error;
+    TRY(proxy_check(proxy_url));
     const char *rest = strstr(proxy_url, "://") + 3;
     bool socks = strncasecmp(proxy_url, "socks5", 6) == 0;
     *out = socks ? text_format("socks5h://%s", rest) : strdup(proxy_url);

@@ -118,9 +118,7 @@ static CURL *make_handle(struct curl_transport *transport, struct tunnel *tunnel
 }
 
 static struct error *connect_to(struct curl_transport *transport, struct tunnel *tunnel) {
-    struct error *error = wait_for_credentials(transport, tunnel->stop);
-    if (error)
-        return error;
+    TRY(wait_for_credentials(transport, tunnel->stop));
     tunnel->easy = make_handle(transport, tunnel);
     if (!tunnel->easy)
         return error_no_memory();

@@ -248,9 +248,7 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
                                 .plural = reflector->plural,
                                 .cluster_scoped = reflector->cluster_scoped};
     buffer_init(out, PATH_MAX_BYTES);
-    struct error *error = resource_path(&resource, reflector->namespace_, NULL, NULL, out);
-    if (error)
-        return error;
+    TRY(resource_path(&resource, reflector->namespace_, NULL, NULL, out));
     buffer_char(out, '?');
     if (selected && reflector->selector)
         buffer_text(out, reflector->selector);

@@ -30,9 +30,7 @@ static void list_done(void *ctx, const struct http_result *result) {
 
 static struct error *page_path(const struct reflector *reflector, struct buffer *path) {
     const struct list *list = &reflector->list;
-    struct error *error = reflector_path(reflector, true, path);
-    if (error)
-        return error;
+    TRY(reflector_path(reflector, true, path));
     if (!list->unpaged)
         buffer_printf(path, "limit=%zu&", reflector->page_limit);
     if (list->token) {

@@ -40,9 +40,7 @@ static void proof_done(void *ctx, const struct http_result *result) {
 
 // Without the selector: a server that reads from etcd would scan all objects for a match.
 static struct error *proof_path(const struct reflector *reflector, struct buffer *path) {
-    struct error *error = reflector_path(reflector, false, path);
-    if (error)
-        return error;
+    TRY(reflector_path(reflector, false, path));
     buffer_text(path, "limit=1&resourceVersionMatch=NotOlderThan&resourceVersion=");
     text_percent_encode(path, reflector->version);
     return path->failed ? error_no_memory() : NULL;

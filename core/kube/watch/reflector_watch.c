@@ -16,9 +16,7 @@
 #define INITIAL_SILENCE_NS (60 * CLOCK_SECOND)
 
 static struct error *watch_path(const struct reflector *reflector, uint64_t timeout_s, struct buffer *path) {
-    struct error *error = reflector_path(reflector, true, path);
-    if (error)
-        return error;
+    TRY(reflector_path(reflector, true, path));
     bool initial = reflector->phase == PHASE_WATCH_LIST;
     buffer_printf(path, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", (unsigned)timeout_s);
     if (initial)
