@@ -9,7 +9,7 @@
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/serve/access/auth.h"
-#include "core/serve/http/route.h"
+#include "core/serve/http/server.h"
 
 #include <stdlib.h>
 #include <string.h>

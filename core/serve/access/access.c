@@ -34,8 +34,8 @@ static struct error *allow_list(struct web_call *call) {
 
 static struct error *allow_get(struct web_call *call) {
     const struct kind *kind = NULL;
-    struct error *error = api_find_kind(call->server->source.api, web_segment(call, 0), &kind);
-    return error ? error : allow_kind(call, "get", kind, web_segment(call, 1), web_segment(call, 2));
+    struct error *error = api_find_kind(call->server->source.api, call->segments[0], &kind);
+    return error ? error : allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
 }
 
 // A right to one thing; a stream or session has its grant from here on.
@@ -52,7 +52,7 @@ static struct error *allow_pods(struct web_call *call, const char *token, const 
                                                .group = "",
                                                .resource = "pods",
                                                .subresource = subresource,
-                                               .namespace_ = web_segment(call, 1)});
+                                               .namespace_ = call->segments[1]});
 }
 
 static struct error *authorize(struct web_call *call, const char *token) {
@@ -71,19 +71,6 @@ static struct error *authorize(struct web_call *call, const char *token) {
         break;
     }
     return NULL;
-}
-
-static unsigned code_of(const struct error *error) {
-    switch (error->code) {
-    case ERROR_REFUSED:
-        return MHD_HTTP_FORBIDDEN;
-    case ERROR_NOT_FOUND:
-        return MHD_HTTP_NOT_FOUND;
-    case ERROR_INVALID:
-        return MHD_HTTP_BAD_REQUEST;
-    default:
-        return MHD_HTTP_SERVICE_UNAVAILABLE;
-    }
 }
 
 // Logs and sessions need a token from everywhere.
@@ -114,6 +101,8 @@ struct error *access_check(struct web_call *call, unsigned *code) {
         return error;
     }
     error = authorize(call, token);
-    *code = error ? code_of(error) : MHD_HTTP_OK;
+    *code = error ? api_code(error) : MHD_HTTP_OK;
+    if (*code >= 500) // the API server did not answer
+        *code = MHD_HTTP_SERVICE_UNAVAILABLE;
     return error;
 }

@@ -3,13 +3,15 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/serve/http/tasks.h"
+#include "core/base/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define STACK ((size_t)256 * 1024)
 
 struct grant {
     struct grants *grants;
@@ -26,11 +28,11 @@ struct grant {
 struct grants {
     struct auth *auth;
     int64_t every_ns;
-    struct tasks *tasks; // one thread, while there are grants
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct grant *first;
     bool running, stopping;
+    pthread_t thread; // from the first grant on
 };
 
 struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **out) {
@@ -42,7 +44,7 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
     grants->auth = auth;
     grants->every_ns = every_ns;
     *out = grants;
-    return tasks_new(1, 1, &grants->tasks);
+    return NULL;
 }
 
 static void destroy(struct grant *grant) {
@@ -108,25 +110,27 @@ static struct grant *find_next(const struct grants *grants) {
     return next;
 }
 
-static void run(void *arg) {
+static void *run(void *arg) {
     struct grants *grants = arg;
-    struct grant *next;
     pthread_mutex_lock(&grants->lock);
-    while (!grants->stopping && (next = find_next(grants))) {
+    while (!grants->stopping) {
+        struct grant *next = find_next(grants);
         int64_t now_ns = clock_now().mono_ns;
-        if (now_ns >= next->due_ns)
+        if (!next)
+            pthread_cond_wait(&grants->changed, &grants->lock);
+        else if (now_ns >= next->due_ns)
             review_one(grants, next);
         else
             wait_until(grants, next->due_ns, now_ns);
     }
-    grants->running = false;
     pthread_mutex_unlock(&grants->lock);
+    return NULL;
 }
 
 // Under the lock.
 static bool has_thread(struct grants *grants) {
     if (!grants->running)
-        grants->running = tasks_submit(grants->tasks, run, grants);
+        grants->running = thread_start("grants", STACK, run, grants, &grants->thread) == 0;
     return grants->running;
 }
 
@@ -155,6 +159,7 @@ struct error *grants_add(struct grants *grants, const char *token, const struct 
     if (ok) {
         grant->next = grants->first;
         grants->first = grant;
+        pthread_cond_signal(&grants->changed);
     }
     pthread_mutex_unlock(&grants->lock);
     if (ok) {
@@ -189,23 +194,15 @@ void grant_free(struct grant *grant) {
     pthread_mutex_unlock(&grants->lock);
 }
 
-void grants_stop(struct grants *grants) {
+void grants_free(struct grants *grants) {
     if (!grants)
         return;
     pthread_mutex_lock(&grants->lock);
     grants->stopping = true;
     pthread_cond_signal(&grants->changed);
     pthread_mutex_unlock(&grants->lock);
-    if (grants->tasks) {
-        tasks_stop(grants->tasks);
-        tasks_drain(grants->tasks);
-    }
-}
-
-void grants_free(struct grants *grants) {
-    if (!grants)
-        return;
-    tasks_free(grants->tasks);
+    if (grants->running)
+        pthread_join(grants->thread, NULL);
     pthread_cond_destroy(&grants->changed);
     pthread_mutex_destroy(&grants->lock);
     free(grants);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rights of streams and sessions, which last longer than the review of their request: while there are any, one
-// thread reviews the token and the right of each again every minute. A grant that was lost stays lost, and its stream
-// ends with the reason. From any thread.
+// The rights of streams and sessions, which last longer than the review of their request: from
+// the first one on, a thread reviews the token and the right of each again every minute. A grant that was lost stays
+// lost, and its stream ends with the reason. From any thread.
 #ifndef WHARF_SERVE_GRANTS_H
 #define WHARF_SERVE_GRANTS_H
 
@@ -16,8 +16,7 @@ struct grants;
 struct grant;
 // `every_ns`: between two reviews of a grant.
 struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **out);
-void grants_stop(struct grants *grants); // ends its thread; NULL is fine
-void grants_free(struct grants *grants); // after grants_stop, and after its grants; NULL is fine
+void grants_free(struct grants *grants); // after its grants; NULL is fine
 
 // A caller with this token was just allowed `what`. Copies the texts; `what` has no group and no name.
 struct error *grants_add(struct grants *grants, const char *token, const struct auth_attributes *what,

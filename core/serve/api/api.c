@@ -81,17 +81,17 @@ void api_answer_failure(struct api_call *call, unsigned code, const char *reason
     api_failure(call->body, code, reason, message);
 }
 
+unsigned api_code(const struct error *error) {
+    static const unsigned codes[] = {
+        [ERROR_INTERNAL] = 500,  [ERROR_NO_MEMORY] = 500, [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404,
+        [ERROR_REFUSED] = 403,   [ERROR_IO] = 502,        [ERROR_LIMIT] = 504,   [ERROR_UNSUPPORTED] = 400,
+        [ERROR_TOO_LARGE] = 502, [ERROR_STOPPED] = 503,   [ERROR_USAGE] = 400,
+    };
+    return codes[error->code];
+}
+
 void api_failed(struct api_call *call, struct error *error) {
-    unsigned code = 500;
-    if (error->code == ERROR_INVALID)
-        code = 400;
-    else if (error->code == ERROR_NOT_FOUND)
-        code = 404;
-    else if (error->code == ERROR_STOPPED)
-        code = 503;
-    else if (error->code == ERROR_LIMIT)
-        code = 504;
-    api_answer_failure(call, code, NULL, error_text(error));
+    api_answer_failure(call, api_code(error), NULL, error_text(error));
     error_free(error);
 }
 

@@ -44,6 +44,9 @@ bool api_get(const struct api_source *source, const struct api_request *request,
 // A metav1.Status with status Failure. `reason` is one of Kubernetes' ("NotFound"); NULL: the usual one of the code.
 void api_failure(struct buffer *body, unsigned code, const char *reason, const char *message);
 
+// The HTTP status code of an error.
+unsigned api_code(const struct error *error);
+
 // The kind that a person names: kind, plural or singular, with or without ".group", in any case; or a short name that
 // the management cluster knows. Lives as long as the source's adapters. On failure *out is NULL: ERROR_NOT_FOUND.
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out);

@@ -1,17 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers of api.h.
+// The answers of api.h, and the stream /api/v1/watch.
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/serve/http/server.h"
 
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUND_MS 1000
+#define QUIET_ROUNDS 15 // after so many without an event, a comment shows that the connection works
+
 void serve_api(struct web_call *call) {
     AUTO_BUFFER(body, WEB_BODY_MAX);
-    struct api_request request = {.path = web_path(call)};
-    request.parameters = web_parameters(call, &request.n_parameters);
+    struct api_request request = {.path = call->path, call->parameters, call->n_parameters};
     unsigned code = 0;
     if (!api_get(call->server->source.api, &request, &body, &code))
         web_fail(call, MHD_HTTP_NOT_FOUND, "not found: %s", request.path);
     else
         web_answer(call, code, WEB_JSON, &body);
+}
+
+struct watch_reader {
+    struct web_call *call;
+    struct api_watch watch;
+    struct buffer batch; // events, of which the client has `sent` bytes
+    size_t sent;
+    unsigned quiet; // rounds
+    bool ended;
+};
+
+static void put_end(struct watch_reader *reader) {
+    AUTO_BUFFER(status, WEB_BODY_MAX);
+    api_failure(&status, MHD_HTTP_FORBIDDEN, NULL, grant_reason(reader->call->grant));
+    buffer_text(&reader->batch, "event: end\ndata: ");
+    buffer_append(&reader->batch, status.data, status.len);
+    buffer_text(&reader->batch, "\n");
+    reader->ended = true;
+}
+
+// The changes since the last batch.
+static void put_changes(struct watch_reader *reader) {
+    struct http_server *server = reader->call->server;
+    pthread_mutex_lock(&server->watch_lock);
+    struct error *error = api_watch_batch(server->source.api, &reader->watch, &reader->batch);
+    pthread_mutex_unlock(&server->watch_lock);
+    if (error) {
+        log_fields(LOG_DEBUG, "no events for a reader of the API", {"error", error_text(error)});
+        error_free(error);
+        buffer_reset(&reader->batch);
+        return; // the next round
+    }
+    reader->quiet = reader->batch.len > 0 ? 0 : reader->quiet + 1;
+    if (reader->quiet >= QUIET_ROUNDS) {
+        reader->quiet = 0;
+        buffer_text(&reader->batch, ": nothing changed\n\n");
+    }
+}
+
+// False: the client is gone, the host stops, or memory ran out.
+static bool next_batch(struct watch_reader *reader) {
+    buffer_free(&reader->batch);
+    reader->sent = 0;
+    while (!atomic_load(&reader->call->server->stopping)) {
+        if (grant_is_lost(reader->call->grant))
+            put_end(reader);
+        else
+            put_changes(reader);
+        if (reader->batch.len > 0 || reader->batch.failed)
+            return !reader->batch.failed;
+        if (poll(&(struct pollfd){.fd = reader->call->fd, .events = POLLRDHUP}, 1, ROUND_MS) > 0)
+            return false;
+    }
+    return false;
+}
+
+static ssize_t read_watch(void *ctx, char *out, size_t max) {
+    struct watch_reader *reader = ctx;
+    if (reader->sent == reader->batch.len) {
+        if (reader->ended)
+            return -1;
+        if (!next_batch(reader))
+            return -2;
+    }
+    size_t len = size_least(max, reader->batch.len - reader->sent);
+    memcpy(out, reader->batch.data + reader->sent, len);
+    reader->sent += len;
+    return (ssize_t)len;
+}
+
+static void free_watch(void *ctx) {
+    struct watch_reader *reader = ctx;
+    buffer_free(&reader->batch);
+    free(reader);
 }
 
 // The sequence after which a reader who was here before continues.
@@ -24,15 +107,13 @@ static uint64_t resume_from(const struct web_call *call) {
 }
 
 void serve_watch(struct web_call *call) {
-    struct stream *stream = stream_new();
-    if (stream && watchers_add(call->server->watchers, stream, call->grant, resume_from(call))) {
-        call->grant = NULL;
-        web_stream(call, WEB_EVENTS, NULL, stream);
+    struct watch_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        web_fail_error(call, error_no_memory());
         return;
     }
-    if (stream) {
-        stream_end(stream);
-        stream_detach(stream);
-    }
-    web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "no more readers can be served");
+    reader->call = call;
+    reader->watch.sequence = resume_from(call);
+    buffer_init(&reader->batch, WEB_BODY_MAX);
+    web_stream(call, WEB_EVENTS, NULL, &(struct web_reader){read_watch, free_watch, reader});
 }

@@ -104,12 +104,32 @@ bool connections_extend(struct connections *connections, int fd, enum connection
     return true;
 }
 
+size_t connections_user_limit(enum connection_kind kind) {
+    return connections_limit(kind) / 2;
+}
+
+bool connections_claim(struct connections *connections, int fd, const char *user) {
+    struct served_connection *connection = find(connections, fd);
+    size_t count = 0;
+    if (!connection)
+        return false;
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct served_connection *other = &connections->list[i];
+        count += other->kind == connection->kind && other->user && strcmp(other->user, user) == 0;
+    }
+    if (count >= connections_user_limit(connection->kind))
+        return false;
+    connection->user = user;
+    return true;
+}
+
 void connections_served(struct connections *connections, int fd, int64_t now_ns) {
     struct served_connection *connection = find(connections, fd);
     if (!connection)
         return;
     connection->since_ns = now_ns;
     connection->kind = CONNECTION_SHORT;
+    connection->user = NULL;
 }
 
 void connections_remove(struct connections *connections, int fd) {

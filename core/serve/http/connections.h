@@ -3,7 +3,7 @@
 // a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
 // probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, and
 // requests whose token is being reviewed are counted apart, each kind with its own bound; they take no place of the
-// others. Used on the server's thread only.
+// others. The caller has a lock.
 #ifndef WHARF_SERVE_CONNECTIONS_H
 #define WHARF_SERVE_CONNECTIONS_H
 
@@ -29,6 +29,7 @@ struct served_connection {
     uint8_t address[16]; // IPv6, or IPv4 mapped into it
     int64_t since_ns;    // accepted, or its last request was answered
     bool closing;        // its socket was shut down
+    const char *user;    // of a stream or a session; NULL: not counted
     enum connection_kind kind;
 };
 
@@ -47,6 +48,11 @@ int connections_add(struct connections *connections, int fd, const struct sockad
 // many of the network as may wait for a review (an IPv6 address counts as its /64).
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind);
 size_t connections_limit(enum connection_kind kind);
+
+// False: the user has as many of the connection's kind as one may have, which is half of all. The name must stay valid
+// until connections_served or connections_remove.
+bool connections_claim(struct connections *connections, int fd, const char *user);
+size_t connections_user_limit(enum connection_kind kind);
 
 // A request of this connection was answered, or its token was reviewed.
 void connections_served(struct connections *connections, int fd, int64_t now_ns);

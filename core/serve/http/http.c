@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/http.h"
+#include "core/serve/http/server.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/serve/http/listen.h"
-#include "core/serve/http/server.h"
 #include "core/serve/pods/logs.h"
 
 #include <netinet/in.h>
@@ -18,10 +18,9 @@
 
 #define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
 #define CONNECTION_IDLE_S 10U
-#define THREAD_STACK ((size_t)256 * 1024)
-#define TASK_THREADS 6 // each may wait for the engine or an API server
-#define TASKS_QUEUED 64
-#define SESSIONS_QUEUED 8 // for threads that are about to end
+#define THREAD_STACK ((size_t)256 * 1024) // of a connection
+#define ANSWERS_AT_ONCE 6                 // each may wait for the engine or an API server
+#define ANSWERS_WAITING 64
 
 static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
     return host_snapshot(ctx, out);
@@ -60,24 +59,56 @@ static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *p
     return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, NULL, &body);
 }
 
-// On a thread that may wait.
-static void serve(void *arg) {
-    struct web_call *call = arg;
-    if (atomic_load(&call->server->stopping)) {
-        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "the host is stopping");
+bool http_extend(struct web_call *call, enum connection_kind kind) {
+    struct http_server *server = call->server;
+    pthread_mutex_lock(&server->lock);
+    bool ok = connections_extend(&server->connections, call->fd, kind);
+    pthread_mutex_unlock(&server->lock);
+    return ok;
+}
+
+bool http_claim(struct web_call *call) {
+    struct http_server *server = call->server;
+    pthread_mutex_lock(&server->lock);
+    bool ok = !call->user.name || connections_claim(&server->connections, call->fd, call->user.name);
+    pthread_mutex_unlock(&server->lock);
+    return ok;
+}
+
+void http_served(struct web_call *call) {
+    struct http_server *server = call->server;
+    pthread_mutex_lock(&server->lock);
+    connections_served(&server->connections, call->fd, clock_now().mono_ns);
+    pthread_mutex_unlock(&server->lock);
+}
+
+// Who the caller is, and whether one more stream is allowed.
+static struct error *admit(struct web_call *call, unsigned *code) {
+    enum connection_kind kind = call->route->kind;
+    struct error *error = access_check(call, code);
+    if (error || kind == CONNECTION_SHORT || http_claim(call))
+        return error;
+    *code = MHD_HTTP_TOO_MANY_REQUESTS;
+    return error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
+                     connections_user_limit(kind));
+}
+
+static void serve(struct web_call *call) {
+    struct http_server *server = call->server;
+    bool lasts = call->route->kind != CONNECTION_SHORT;
+    if (!turnstile_enter(&server->answers)) {
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests wait for an answer: try again");
         return;
     }
-    unsigned code = MHD_HTTP_FORBIDDEN;
-    enum connection_kind kind = call->route->kind;
-    struct error *error = access_check(call, &code);
-    if (!error && kind != CONNECTION_SHORT && !shares_join(&call->server->shares, &call->share, web_user(call), kind)) {
-        code = MHD_HTTP_TOO_MANY_REQUESTS;
-        error = error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
-                          shares_limit(kind));
-    }
+    unsigned code = MHD_HTTP_SERVICE_UNAVAILABLE;
+    struct error *error =
+        atomic_load(&server->stopping) ? error_new(ERROR_STOPPED, "the host is stopping") : admit(call, &code);
+    if (!error && !lasts)
+        call->route->serve(call);
+    turnstile_leave(&server->answers);
     if (error)
         web_fail(call, code, "%s", error_text(error));
-    else
+    else if (lasts)
         call->route->serve(call);
     error_free(error);
 }
@@ -90,41 +121,31 @@ static enum MHD_Result answer_now(struct web_call *call) {
     return web_queue_text(call->connection, code, content_type, policy, &body);
 }
 
-static enum MHD_Result too_many(const struct web_call *call) {
-    AUTO_TEXT text = text_format("%zu such requests are open already, the most that this host serves at once",
-                                 connections_limit(call->route->kind));
-    return text ? fail_now(call->connection, call->path, MHD_HTTP_SERVICE_UNAVAILABLE, text) : MHD_NO;
+// May wait.
+static void answer(struct web_call *call) {
+    const struct route *route = call->route;
+    if (!new_tokens_admit(call))
+        return;
+    if (route->segments > 0 && !route_split(call->rest, route->segments, call->segments))
+        web_fail(call, MHD_HTTP_NOT_FOUND, "expected a path that ends with KIND/NAMESPACE/NAME");
+    else if (route->kind != CONNECTION_SHORT && !http_extend(call, route->kind))
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE,
+                 "%zu such requests are open already, the most that this host serves at once",
+                 connections_limit(route->kind));
+    else
+        serve(call);
 }
 
-static enum MHD_Result begin_review(struct web_call *call) {
-    struct http_server *server = call->server;
-    bool waits = connections_extend(&server->connections, call->fd, CONNECTION_REVIEW);
-    call->state = WEB_WAITING;
-    MHD_suspend_connection(call->connection);
-    if (!waits || !newcomers_add(&server->newcomers, call))
-        web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many new tokens wait for their review: try again");
-    return MHD_YES;
-}
-
-// The request is complete, or its token was reviewed.
-static enum MHD_Result begin(struct web_call *call) {
+// The request is complete. While it is being answered, and while an answer has no end, no timeout applies: a reader may
+// be as slow as it likes.
+static enum MHD_Result handle_request(struct web_call *call) {
     if (call->route->make)
         return answer_now(call);
-    if (newcomers_concern(call))
-        return begin_review(call);
-    if (call->reviewed)
-        connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
-    if (call->route->segments > 0 && !route_split(call->rest, call->route->segments, call->segments))
-        return fail_now(call->connection, call->path, MHD_HTTP_NOT_FOUND,
-                        "expected a path that ends with KIND/NAMESPACE/NAME");
-    enum connection_kind kind = call->route->kind;
-    if (kind != CONNECTION_SHORT && !connections_extend(&call->server->connections, call->fd, kind))
-        return too_many(call);
-    call->state = WEB_WAITING;
-    MHD_suspend_connection(call->connection);
-    if (!tasks_submit(call->server->tasks, serve, call))
-        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests wait for an answer: try again");
-    return MHD_YES;
+    (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+    answer(call);
+    if (!call->reader.read)
+        (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, CONNECTION_IDLE_S);
+    return web_queue(call);
 }
 
 static bool is_method_allowed(const struct route *route, const char *method) {
@@ -186,7 +207,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
         *upload_len = 0;
         return MHD_YES;
     }
-    return call->state == WEB_NEW ? begin(call) : web_queue(call);
+    return handle_request(call);
 }
 
 static int socket_of(struct MHD_Connection *connection) {
@@ -205,23 +226,27 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
     struct http_server *server = ctx;
     struct connections *connections = &server->connections;
     *own = server->tls;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    int64_t now_ns = clock_now().mono_ns;
+    pthread_mutex_lock(&server->lock);
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         connections_remove(connections, socket_of(connection));
-        return;
+    } else {
+        for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
+            shut_down(late);
+        shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
     }
-    int64_t now_ns = clock_now().mono_ns;
-    for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
-        shut_down(late);
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+    pthread_mutex_unlock(&server->lock);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode how) {
-    (void)how;
-    connections_served(&((struct http_server *)ctx)->connections, socket_of(connection), clock_now().mono_ns);
-    web_call_free(*request);
-    *request = NULL;
+    (void)ctx, (void)connection, (void)how;
+    struct web_call *call = TAKE(*request);
+    if (!call || call->upgraded)
+        return;
+    http_served(call);
+    web_call_free(call);
 }
 
 // A client that vanished without a word would hold a stream or a session for ever.
@@ -237,7 +262,7 @@ static void keep_alive(int fd) {
 }
 
 // libmicrohttpd closes a socket that it rejects.
-static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
+static void add_connection(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
     keep_alive(fd);
     (void)MHD_add_connection(ctx, fd, address, len);
 }
@@ -247,7 +272,7 @@ static struct error *start_daemon(struct http_server *server) {
     if (server->tls)
         tls_options(options);
     server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
             MHD_ALLOW_UPGRADE | (server->tls ? MHD_USE_TLS : 0U),
         0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
@@ -259,24 +284,15 @@ static struct error *start_daemon(struct http_server *server) {
 
 static struct error *start(struct http_server *server, int fd) {
     const struct http_source *source = &server->source;
-    struct error *error = tasks_new(TASK_THREADS, TASKS_QUEUED, &server->tasks);
-    if (!error)
-        error = tasks_new(CONNECTIONS_LOGS + CONNECTIONS_EXEC, SESSIONS_QUEUED, &server->sessions);
-    if (!error)
-        error = newcomers_init(&server->newcomers);
-    if (!error)
-        error = auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth);
+    struct error *error =
+        auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth);
     if (!error)
         error = grants_new(server->auth, source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS, &server->grants);
-    if (!error)
-        error = departures_new(&server->departures);
-    if (!error && source->api)
-        error = watchers_new(source->api, &server->watchers);
     if (!error)
         error = start_daemon(server);
     if (error)
         close(fd);
-    return error ? error : acceptor_start(fd, take, server->daemon, &server->acceptor);
+    return error ? error : acceptor_start(fd, add_connection, server->daemon, &server->acceptor);
 }
 
 // A quarter of the file descriptors, so that logs take none from the connections to the clusters.
@@ -296,7 +312,11 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
     }
     server->source = *source;
     server->max_log_sources = most_log_sources();
-    shares_init(&server->shares);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_mutex_init(&server->watch_lock, NULL);
+    pthread_cond_init(&server->session_over, NULL);
+    turnstile_init(&server->answers, ANSWERS_AT_ONCE, ANSWERS_WAITING);
+    new_tokens_init(&server->new_tokens);
     struct error *error = ui_open(&server->ui);
     if (!error && tls)
         error = tls_new(tls->cert_file, tls->key_file, &server->tls);
@@ -339,20 +359,14 @@ uint16_t http_server_port(const struct http_server *server) {
     return server->port;
 }
 
-// libmicrohttpd must not be stopped while a connection is suspended: first everything that waits is answered, then all
-// streams and sessions end. Its thread still submits requests, which are refused.
-static void end_requests(struct http_server *server) {
-    struct tasks *const all[] = {server->newcomers.tasks, server->tasks, server->sessions};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i])
-            tasks_stop(all[i]);
-    if (server->departures)
-        departures_abandon_all(server->departures);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i])
-            tasks_drain(all[i]);
-    watchers_free(server->watchers);
-    grants_stop(server->grants);
+// Every thread of a connection that reads from its client ends.
+static void shut_down_all(struct http_server *server) {
+    pthread_mutex_lock(&server->lock);
+    for (size_t i = 0; i < server->connections.count; i++)
+        shut_down(server->connections.list[i].fd);
+    while (server->sessions > 0)
+        pthread_cond_wait(&server->session_over, &server->lock);
+    pthread_mutex_unlock(&server->lock);
 }
 
 void http_server_stop(struct http_server *server) {
@@ -360,16 +374,16 @@ void http_server_stop(struct http_server *server) {
         return;
     atomic_store(&server->stopping, true);
     acceptor_stop(server->acceptor); // first, since it adds connections
-    end_requests(server);
+    shut_down_all(server);
     if (server->daemon)
-        MHD_stop_daemon(server->daemon);
-    tasks_free(server->tasks);
-    tasks_free(server->sessions);
+        MHD_stop_daemon(server->daemon); // waits for the threads of its connections
     tls_free(server->tls);
-    departures_free(server->departures);
     grants_free(server->grants);
     auth_free(server->auth);
-    shares_destroy(&server->shares);
-    newcomers_destroy(&server->newcomers);
+    new_tokens_destroy(&server->new_tokens);
+    turnstile_destroy(&server->answers);
+    pthread_cond_destroy(&server->session_over);
+    pthread_mutex_destroy(&server->watch_lock);
+    pthread_mutex_destroy(&server->lock);
     free(server);
 }

@@ -25,7 +25,9 @@ unsigned page_ready(struct http_server *server, struct buffer *body) {
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
         return failed(error, body);
-    bool ready = health_ready(&snapshot, &server->been_in_sync, body);
+    bool been_in_sync = atomic_load(&server->been_in_sync);
+    bool ready = health_ready(&snapshot, &been_in_sync, body);
+    atomic_store(&server->been_in_sync, been_in_sync);
     server->source.free_snapshot(&snapshot);
     return ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }

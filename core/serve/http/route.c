@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/route.h"
+#include "core/serve/http/server.h"
 
 #include "core/base/text.h"
-#include "core/serve/http/server.h"
 #include "core/serve/metrics/metrics.h"
 
 #include <string.h>

@@ -1,75 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by http.c (the server), web.c (its requests), departures.c and the routes.
+// The server, and one request to it with its answer. libmicrohttpd gives each connection a thread, on which a request
+// may wait for the engine, an API server or a worker.
 #ifndef WHARF_SERVE_SERVER_H
 #define WHARF_SERVE_SERVER_H
 
 #include "core/serve/access/auth.h"
 #include "core/serve/access/grants.h"
-#include "core/serve/access/newcomers.h"
-#include "core/serve/access/shares.h"
-#include "core/serve/api/watchers.h"
+#include "core/serve/access/new_tokens.h"
 #include "core/serve/http/acceptor.h"
 #include "core/serve/http/connections.h"
-#include "core/serve/http/departures.h"
 #include "core/serve/http/http.h"
-#include "core/serve/http/route.h"
-#include "core/serve/http/tasks.h"
 #include "core/serve/http/tls.h"
+#include "core/serve/http/turnstile.h"
 #include "core/serve/ui/ui.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
-#define WEB_UPGRADE_HEADERS 4
+#define WEB_BODY_MAX ((size_t)16 * 1024 * 1024)
+#define WEB_TEXT "text/plain; charset=utf-8"
+#define WEB_JSON "application/json"
+#define WEB_HTML "text/html; charset=utf-8"
+#define WEB_EVENTS "text/event-stream"
+#define WEB_UPGRADE_HEADERS 3
 
 struct http_server {
     struct MHD_Daemon *daemon;
     struct acceptor *acceptor;
     struct http_source source;
-    struct tasks *tasks;
-    struct tasks *sessions; // those of logs and exec
-    struct tls *tls;        // NULL: plain HTTP
+    struct tls *tls; // NULL: plain HTTP
     struct auth *auth;
     struct grants *grants;
-    struct departures *departures;
-    struct watchers *watchers; // NULL without an API
     struct ui ui;
-    struct shares shares;
-    struct newcomers newcomers;
+    struct new_tokens new_tokens;
+    struct turnstile answers; // requests that use the engine or an API server
     uint16_t port;
-    atomic_bool stopping;
+    atomic_bool stopping, been_in_sync;
     atomic_size_t log_sources; // containers whose logs are read
     size_t max_log_sources;
-    atomic_uint pods_readers; // threads that read pods of a worker
-    // The server's thread only.
-    bool been_in_sync;
+    atomic_uint pods_readers;    // threads that read pods of a worker
+    pthread_mutex_t watch_lock;  // one reader of /api/v1/watch uses the engine at a time
+    pthread_mutex_t lock;        // protects all below
+    pthread_cond_t session_over; // of exec
+    size_t sessions;
     struct connections connections;
 };
 
-enum web_state { WEB_NEW, WEB_WAITING, WEB_ANSWERED };
+enum access {
+    ACCESS_OPEN,      // everybody
+    ACCESS_WHARF,     // get of the path /wharf, or a caller at a loopback address
+    ACCESS_WORKLOADS, // list of the requested kinds, or a caller at a loopback address
+    ACCESS_EXPLAIN,   // get of the object, or a caller at a loopback address
+    ACCESS_LOGS,      // get of pods/log in the namespace
+    ACCESS_EXEC       // create of pods/exec in the namespace
+};
+
+#define ROUTE_SEGMENTS 3
+
+struct web_call;
+struct route {
+    const char *path; // with a slash at its end: `segments` more parts follow
+    size_t segments;
+    enum access access;
+    enum connection_kind kind;
+    const char *content_type; // of `make`
+    // Answers at once, from memory: fills the body and returns the status code. NULL: `serve` answers.
+    unsigned (*make)(struct http_server *server, struct buffer *body);
+    // May wait. Calls exactly one of the functions below that answer.
+    void (*serve)(struct web_call *call);
+};
+
+// route.c. NULL: there is none. `with_api` false: only paths that have no API behind them.
+const struct route *route_find(const char *path, bool with_api);
+// Splits the rest of a path into exactly `count` segments, none of them empty; changes `rest`.
+bool route_split(char *rest, size_t count, const char **segments);
+
+// An answer without an end.
+struct web_reader {
+    // Blocks until there are bytes, and returns up to `max`. -1: the end; -2: the client is gone.
+    ssize_t (*read)(void *ctx, char *out, size_t max);
+    void (*free)(void *ctx); // after the last read
+    void *ctx;
+};
+
+// A connection that leaves HTTP. Exactly one of the functions is called.
+struct web_upgrade {
+    // Owns the call from now on. `early`: what the client has sent already.
+    void (*taken)(void *ctx, int fd, const char *early, size_t early_len);
+    void (*gone)(void *ctx); // the client is
+    void *ctx;
+    void *handle; // of libmicrohttpd
+};
 
 struct web_call {
     struct http_server *server;
     struct MHD_Connection *connection;
     const struct route *route;
-    enum web_state state;
     int fd;
-    bool local;       // from a loopback address to one, for a name of this machine
-    bool reviewed;    // its token was valid when the request came
-    int64_t since_ns; // it waits for that review
-    char *path, *rest;
+    bool local;        // from a loopback address to one, for a name of this machine
+    bool upgraded;     // its session frees the call
+    char *path, *rest; // percent-decoded
     const char *segments[ROUTE_SEGMENTS];
-    struct api_parameter *parameters;
+    struct api_parameter *parameters; // in their order
     size_t n_parameters;
-    struct auth_user user;
-    struct share share;  // of a stream or a session
-    struct grant *grant; // of one; NULL: none is needed, or it was passed on
+    struct auth_user user; // without a name: a caller at a loopback address who needed no token
+    struct grant *grant;   // of a stream or a session; NULL: the caller needs none
     // The answer.
     unsigned code;
     const char *content_type;
     char *note;
     struct buffer body;
-    struct stream *stream;
+    struct web_reader reader;
     struct web_upgrade upgrade;
     char *upgrade_headers[2 * WEB_UPGRADE_HEADERS];
     size_t n_upgrade_headers;
@@ -78,33 +120,50 @@ struct web_call {
 // web.c. NULL when out of memory.
 struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
                               const struct route *route);
-void web_call_free(struct web_call *call);
-// Queues its answer. On the server's thread.
+void web_call_free(struct web_call *call);         // NULL is fine
+const char *web_user(const struct web_call *call); // "": without a name
+// Percent-decoded; NULL: absent; the first one if there are several.
+const char *web_parameter(const struct web_call *call, const char *name);
+bool web_flag(const struct web_call *call, const char *name);          // "true" or "1"
+const char *web_header(const struct web_call *call, const char *name); // NULL: absent
+
+// Takes the content of `body`; `content_type` is a literal.
+void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body);
+// A metav1.Status with the usual reason of the code.
+void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// With the code of the error (api_code); takes the error.
+void web_fail_error(struct web_call *call, struct error *error);
+// 200, with the bytes of the reader. `note` goes into the header Wharf-Note; it may be NULL, and is copied.
+void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
+// 101 with `headers`, which are copied.
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
+                 const struct web_upgrade *upgrade);
+void web_upgrade_close(struct web_call *call); // ends an upgraded connection
+
+// Queues the answer of the call.
 enum MHD_Result web_queue(struct web_call *call);
 // A plain answer, at once. `policy`: its Content-Security-Policy; NULL: nothing is allowed.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
                                const char *policy, struct buffer *body);
 
-// Resumes a call as if its request had just come. From any thread.
-void web_begin_again(struct web_call *call);
+// http.c. False: as many of the kind are open as there may be.
+bool http_extend(struct web_call *call, enum connection_kind kind);
+// False: the user of the call has as many of the kind open as one may have.
+bool http_claim(struct web_call *call);
+void http_served(struct web_call *call); // the request was answered, or its token was reviewed
 
-// access.c. The token that decides about the call; NULL: it needs none, or has none.
+// access.c. The token that decides about the call; NULL: the call needs none, or has none.
 const char *access_token(const struct web_call *call);
-// Identifies the caller and checks that they may have what they ask for; sets call->user. On failure *code is
-// the status code.
+// Identifies the caller and checks the right to the route; sets call->user. On failure *code is the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 
-// pages.c
+// The routes: pages.c, serve_api.c, serve_watch.c, serve_pods.c, logs.c, exec.c
 unsigned page_health(struct http_server *server, struct buffer *body);
 unsigned page_ready(struct http_server *server, struct buffer *body);
 unsigned page_metrics(struct http_server *server, struct buffer *body);
 unsigned page_ui(struct http_server *server, struct buffer *body);
-
-// serve_api.c
 void serve_api(struct web_call *call);
 void serve_watch(struct web_call *call);
-
-// serve_pods.c, logs.c, exec.c
 void serve_pods(struct web_call *call);
 void serve_logs(struct web_call *call);
 void serve_exec(struct web_call *call);

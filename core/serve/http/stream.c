@@ -3,61 +3,58 @@
 
 #include "core/base/memory.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 struct stream {
     pthread_mutex_t lock;
-    pthread_cond_t room;
-    unsigned references;
-    size_t start, len; // of what is in `data`, a ring
-    struct buffer pushed;
-    size_t pushed_read;
-    bool suspended, ended, abandoned;
-    struct stream_reader reader;
+    pthread_cond_t changed; // there is space in the ring, or the answer is decided
+    int filled_fd;          // an eventfd: there is something for the reader
+    size_t start, len;      // of the bytes in `data`
+    bool begun, ended, abandoned;
     void (*wake)(void *ctx);
     void *wake_ctx;
     char data[STREAM_BUFFER];
 };
 
-struct stream *stream_new(void) {
+struct error *stream_new(struct stream **out) {
     struct stream *stream = malloc(sizeof *stream);
     if (!stream)
-        return NULL;
+        return error_no_memory();
     memset(stream, 0, offsetof(struct stream, data));
+    stream->filled_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stream->filled_fd < 0) {
+        free(stream);
+        return error_new(ERROR_IO, "cannot open a stream: %s", strerror(errno));
+    }
     pthread_mutex_init(&stream->lock, NULL);
-    pthread_cond_init(&stream->room, NULL);
-    stream->references = 2;
-    return stream;
+    pthread_cond_init(&stream->changed, NULL);
+    *out = stream;
+    return NULL;
 }
 
-// Unlocks.
-static void release(struct stream *stream) {
-    bool last = --stream->references == 0;
-    pthread_mutex_unlock(&stream->lock);
-    if (!last)
+void stream_free(struct stream *stream) {
+    if (!stream)
         return;
-    pthread_cond_destroy(&stream->room);
+    close(stream->filled_fd);
+    pthread_cond_destroy(&stream->changed);
     pthread_mutex_destroy(&stream->lock);
-    buffer_free(&stream->pushed);
     free(stream);
 }
 
-static void resume(struct stream *stream) {
-    if (!stream->suspended)
-        return;
-    stream->suspended = false;
-    stream->reader.resume(stream->reader.ctx);
-}
-
-static size_t put(struct stream *stream, const char *bytes, size_t len) {
+static size_t put_bytes(struct stream *stream, const char *bytes, size_t len) {
     len = size_least(len, STREAM_BUFFER - stream->len);
     size_t end = (stream->start + stream->len) % STREAM_BUFFER;
     size_t first = size_least(len, STREAM_BUFFER - end);
     memcpy(stream->data + end, bytes, first);
     memcpy(stream->data, bytes + first, len - first);
     stream->len += len;
+    (void)eventfd_write(stream->filled_fd, 1);
     return len;
 }
 
@@ -65,53 +62,15 @@ bool stream_write(struct stream *stream, const void *bytes, size_t len) {
     const char *at = bytes;
     pthread_mutex_lock(&stream->lock);
     while (len > 0 && !stream->abandoned) {
-        while (stream->len == STREAM_BUFFER && !stream->abandoned)
-            pthread_cond_wait(&stream->room, &stream->lock);
-        size_t taken = stream->abandoned ? len : put(stream, at, len);
+        size_t taken = put_bytes(stream, at, len);
         at += taken;
         len -= taken;
-        resume(stream);
+        if (len > 0 && !stream->abandoned)
+            pthread_cond_wait(&stream->changed, &stream->lock);
     }
     bool ok = !stream->abandoned;
     pthread_mutex_unlock(&stream->lock);
     return ok;
-}
-
-bool stream_offer(struct stream *stream, const void *bytes, size_t len) {
-    pthread_mutex_lock(&stream->lock);
-    bool ok = !stream->abandoned && len <= STREAM_BUFFER - stream->len;
-    if (ok && len > 0) {
-        (void)put(stream, bytes, len);
-        resume(stream);
-    }
-    pthread_mutex_unlock(&stream->lock);
-    return ok;
-}
-
-// Under the lock.
-static bool is_drained(const struct stream *stream) {
-    return stream->len == 0 && stream->pushed_read == stream->pushed.len;
-}
-
-bool stream_push(struct stream *stream, struct buffer *bytes) {
-    pthread_mutex_lock(&stream->lock);
-    bool ok = !stream->abandoned;
-    if (ok && is_drained(stream)) {
-        buffer_free(&stream->pushed);
-        stream->pushed = *bytes;
-        stream->pushed_read = 0;
-        *bytes = (struct buffer){.max = bytes->max};
-        resume(stream);
-    }
-    pthread_mutex_unlock(&stream->lock);
-    return ok;
-}
-
-bool stream_is_drained(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    bool drained = is_drained(stream);
-    pthread_mutex_unlock(&stream->lock);
-    return drained;
 }
 
 bool stream_is_read(struct stream *stream) {
@@ -130,75 +89,67 @@ void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-void stream_end(struct stream *stream) {
+static void set(struct stream *stream, bool *flag) {
     pthread_mutex_lock(&stream->lock);
-    stream->ended = true;
-    stream->wake = NULL;
-    resume(stream);
-    release(stream);
+    *flag = true;
+    pthread_cond_broadcast(&stream->changed);
+    (void)eventfd_write(stream->filled_fd, 1);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_begin(struct stream *stream) {
+    set(stream, &stream->begun);
+}
+
+void stream_end(struct stream *stream) {
+    set(stream, &stream->ended);
+}
+
+void stream_wait(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    while (!stream->begun && !stream->ended)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 void stream_abandon(struct stream *stream) {
+    set(stream, &stream->abandoned);
     pthread_mutex_lock(&stream->lock);
-    if (!stream->abandoned) {
-        stream->abandoned = true;
-        pthread_cond_broadcast(&stream->room);
-        if (stream->wake)
-            stream->wake(stream->wake_ctx);
-        resume(stream);
-    }
+    if (stream->wake)
+        stream->wake(stream->wake_ctx);
     pthread_mutex_unlock(&stream->lock);
 }
 
-void stream_detach(struct stream *stream) {
-    stream_abandon(stream);
-    pthread_mutex_lock(&stream->lock);
-    release(stream);
-}
-
-void stream_set_reader(struct stream *stream, const struct stream_reader *reader) {
-    pthread_mutex_lock(&stream->lock);
-    stream->reader = *reader;
-    pthread_mutex_unlock(&stream->lock);
-}
-
-static size_t take(struct stream *stream, char *out, size_t max) {
+static size_t take_bytes(struct stream *stream, char *out, size_t max) {
     size_t len = size_least(stream->len, max);
     size_t first = size_least(len, STREAM_BUFFER - stream->start);
     memcpy(out, stream->data + stream->start, first);
     memcpy(out + first, stream->data, len - first);
     stream->start = (stream->start + len) % STREAM_BUFFER;
     stream->len -= len;
-    pthread_cond_signal(&stream->room);
+    pthread_cond_signal(&stream->changed);
     return len;
 }
 
-static size_t take_pushed(struct stream *stream, char *out, size_t max) {
-    size_t len = size_least(stream->pushed.len - stream->pushed_read, max);
-    memcpy(out, stream->pushed.data + stream->pushed_read, len);
-    stream->pushed_read += len;
-    if (stream->pushed_read == stream->pushed.len) {
-        buffer_free(&stream->pushed);
-        stream->pushed_read = 0;
-    }
-    return len;
-}
-
-ptrdiff_t stream_read(struct stream *stream, char *out, size_t max) {
-    ptrdiff_t result = 0;
+// 0: nothing yet.
+static ptrdiff_t read_now(struct stream *stream, char *out, size_t max) {
+    eventfd_t count;
     pthread_mutex_lock(&stream->lock);
-    if (stream->abandoned)
-        result = -2;
-    else if (stream->len > 0)
-        result = (ptrdiff_t)take(stream, out, max);
-    else if (stream->pushed.len > 0)
-        result = (ptrdiff_t)take_pushed(stream, out, max);
-    else if (stream->ended)
+    (void)eventfd_read(stream->filled_fd, &count);
+    ptrdiff_t result = stream->abandoned ? -2 : stream->len > 0 ? (ptrdiff_t)take_bytes(stream, out, max) : 0;
+    if (result == 0 && stream->ended)
         result = -1;
-    else {
-        stream->suspended = true;
-        stream->reader.suspend(stream->reader.ctx);
-    }
     pthread_mutex_unlock(&stream->lock);
+    return result;
+}
+
+ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max) {
+    ptrdiff_t result;
+    while ((result = read_now(stream, out, max)) == 0) {
+        struct pollfd polled[] = {{.fd = stream->filled_fd, .events = POLLIN}, {.fd = client, .events = POLLRDHUP}};
+        (void)poll(polled, 2, -1);
+        if (polled[1].revents != 0)
+            stream_abandon(stream);
+    }
     return result;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from a producing thread to a client, through a buffer of fixed size. The connection is suspended while there is
-// nothing to send, and the producer waits while the buffer is full, so a slow reader holds back its own producer only.
+// Bytes from a producing thread to the thread of a connection, through a ring of fixed size. The producer waits while
+// the ring is full, so a slow client holds back its own producer only.
 #ifndef WHARF_SERVE_STREAM_H
 #define WHARF_SERVE_STREAM_H
 
-#include "core/base/buffer.h"
 #include "core/base/error.h"
 
 #include <stdbool.h>
@@ -13,36 +12,25 @@
 #define STREAM_BUFFER ((size_t)64 * 1024)
 
 struct stream;
-// Two references: the producer's (stream_end) and the reader's (stream_detach).
-struct stream *stream_new(void); // NULL when out of memory
+struct error *stream_new(struct stream **out);
+void stream_free(struct stream *stream); // once both threads are done with the stream; NULL is fine
 
 // The producer's side.
-// Blocks until everything is in the buffer. False: there is no reader any more.
+// The answer is decided: stream_wait returns.
+void stream_begin(struct stream *stream);
+// Blocks until all bytes are in the ring. False: the client is gone.
 bool stream_write(struct stream *stream, const void *bytes, size_t len);
-// The same without blocking: false, and nothing is written, also if there is no room.
-bool stream_offer(struct stream *stream, const void *bytes, size_t len);
-// Takes the content of `bytes`, however much it is, if everything before has been read (stream_is_drained), without
-// blocking. False: there is no reader any more.
-bool stream_push(struct stream *stream, struct buffer *bytes);
-bool stream_is_drained(struct stream *stream);
-bool stream_is_read(struct stream *stream); // there still is a reader
-// `wake` is called, from another thread, when the reader goes away; at once if it has. NULL: no more.
+bool stream_is_read(struct stream *stream); // false: the client is gone
+// The reader's thread calls `wake` when the client goes away; at once if the client is gone already. NULL: no more.
 void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx);
-void stream_end(struct stream *stream); // what is in the buffer is still sent
+void stream_end(struct stream *stream); // the client still gets the rest of the ring
 
 // The reader's side.
-// The reader went away, or must go: the producer is told, what is in the buffer is dropped.
+void stream_wait(struct stream *stream); // for stream_begin or stream_end
+// Blocks until there are bytes, and takes up to `max`. -1: the end. -2: abandoned, or the peer of the socket `client`
+// closed the connection.
+ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max);
+// The client is gone, or has to go.
 void stream_abandon(struct stream *stream);
-void stream_detach(struct stream *stream);
-
-struct stream_reader {
-    void (*suspend)(void *ctx);
-    void (*resume)(void *ctx);
-    void *ctx;
-};
-void stream_set_reader(struct stream *stream, const struct stream_reader *reader);
-// Takes up to `max` bytes. 0: none now: `suspend(ctx)` was called, and `resume(ctx)` will be. -1: the end.
-// -2: abandoned.
-ptrdiff_t stream_read(struct stream *stream, char *out, size_t max);
 
 #endif

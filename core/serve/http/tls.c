@@ -8,6 +8,7 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,8 @@ struct certificate {
     int64_t replaced_ns; // a handshake that began before may still use it
 };
 
-// On the server's thread, once it serves.
 struct tls {
+    pthread_mutex_t lock;
     char *cert_file, *key_file;
     struct stat seen[2];
     int64_t checked_ns;
@@ -172,10 +173,12 @@ static int give_certificate(gnutls_session_t session, const gnutls_datum_t *auth
     struct tls *tls = info ? info->socket_context : NULL;
     if (!tls)
         return -1;
+    pthread_mutex_lock(&tls->lock);
     refresh(tls);
     *chain = tls->current->chain;
     *count = tls->current->count;
     *key = tls->current->key;
+    pthread_mutex_unlock(&tls->lock);
     return 0;
 }
 
@@ -192,6 +195,8 @@ struct error *tls_new(const char *cert_file, const char *key_file, struct tls **
         return error_new(ERROR_UNSUPPORTED, "found a libmicrohttpd without TLS, expected one with GnuTLS");
     struct tls *tls = calloc(1, sizeof *tls);
     struct error *error = tls ? NULL : error_no_memory();
+    if (!error)
+        pthread_mutex_init(&tls->lock, NULL);
     if (!error && (!(tls->cert_file = strdup(cert_file)) || !(tls->key_file = strdup(key_file))))
         error = error_no_memory();
     if (!error) {
@@ -212,6 +217,7 @@ void tls_free(struct tls *tls) {
         next = old->older;
         certificate_free(old);
     }
+    pthread_mutex_destroy(&tls->lock);
     free(tls->cert_file);
     free(tls->key_file);
     free(tls);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/web.h"
+#include "core/serve/http/server.h"
 
 #include "core/base/address.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/serve/http/server.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -107,13 +106,10 @@ struct web_call *web_call_new(struct http_server *server, struct MHD_Connection 
 void web_call_free(struct web_call *call) {
     if (!call)
         return;
-    if (call->stream) {
-        departures_remove(call->server->departures, call->stream);
-        stream_detach(call->stream);
-    }
+    if (call->reader.free)
+        call->reader.free(call->reader.ctx);
     if (call->upgrade.gone)
         call->upgrade.gone(call->upgrade.ctx);
-    shares_leave(&call->server->shares, &call->share);
     for (size_t i = 0; i < 2 * call->n_upgrade_headers; i++)
         free(call->upgrade_headers[i]);
     grant_free(call->grant);
@@ -126,24 +122,8 @@ void web_call_free(struct web_call *call) {
     free(call);
 }
 
-const struct http_source *web_source(const struct web_call *call) {
-    return &call->server->source;
-}
-
-struct http_server *web_server(const struct web_call *call) {
-    return call->server;
-}
-
-const char *web_path(const struct web_call *call) {
-    return call->path;
-}
-
 const char *web_user(const struct web_call *call) {
     return call->user.name ? call->user.name : "";
-}
-
-const char *web_segment(const struct web_call *call, size_t index) {
-    return call->segments[index];
 }
 
 const char *web_parameter(const struct web_call *call, const char *name) {
@@ -151,11 +131,6 @@ const char *web_parameter(const struct web_call *call, const char *name) {
         if (strcmp(call->parameters[i].name, name) == 0)
             return call->parameters[i].value;
     return NULL;
-}
-
-const struct api_parameter *web_parameters(const struct web_call *call, size_t *count) {
-    *count = call->n_parameters;
-    return call->parameters;
 }
 
 bool web_flag(const struct web_call *call, const char *name) {
@@ -167,23 +142,12 @@ const char *web_header(const struct web_call *call, const char *name) {
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-static void answered(struct web_call *call) {
-    call->state = WEB_ANSWERED;
-    MHD_resume_connection(call->connection);
-}
-
-void web_begin_again(struct web_call *call) {
-    call->state = WEB_NEW;
-    MHD_resume_connection(call->connection);
-}
-
 void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body) {
     call->code = code;
     call->content_type = content_type;
     buffer_free(&call->body);
     call->body = *body;
     *body = (struct buffer){.max = call->body.max};
-    answered(call);
 }
 
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
@@ -197,19 +161,7 @@ void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
 }
 
 void web_fail_error(struct web_call *call, struct error *error) {
-    static const unsigned codes[] = {
-        [ERROR_INTERNAL] = MHD_HTTP_INTERNAL_SERVER_ERROR,
-        [ERROR_NO_MEMORY] = MHD_HTTP_INTERNAL_SERVER_ERROR,
-        [ERROR_INVALID] = MHD_HTTP_BAD_REQUEST,
-        [ERROR_NOT_FOUND] = MHD_HTTP_NOT_FOUND,
-        [ERROR_REFUSED] = MHD_HTTP_FORBIDDEN,
-        [ERROR_IO] = MHD_HTTP_BAD_GATEWAY,
-        [ERROR_LIMIT] = MHD_HTTP_GATEWAY_TIMEOUT,
-        [ERROR_UNSUPPORTED] = MHD_HTTP_BAD_REQUEST,
-        [ERROR_TOO_LARGE] = MHD_HTTP_BAD_GATEWAY,
-        [ERROR_STOPPED] = MHD_HTTP_SERVICE_UNAVAILABLE,
-    };
-    web_fail(call, codes[error->code], "%s", error_text(error));
+    web_fail(call, api_code(error), "%s", error_text(error));
     error_free(error);
 }
 
@@ -222,12 +174,11 @@ static char *header_text(const char *text) {
     return copy;
 }
 
-void web_stream(struct web_call *call, const char *content_type, const char *note, struct stream *stream) {
+void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader) {
     call->code = MHD_HTTP_OK;
     call->content_type = content_type;
     call->note = header_text(note);
-    call->stream = stream;
-    answered(call);
+    call->reader = *reader;
 }
 
 void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
@@ -239,7 +190,6 @@ void web_upgrade(struct web_call *call, const struct api_parameter *headers, siz
         call->upgrade_headers[2 * i] = strdup(headers[i].name);
         call->upgrade_headers[2 * i + 1] = header_text(headers[i].value);
     }
-    answered(call);
 }
 
 // Whatever is answered is for the caller alone, and no page of another origin gets anything from it.
@@ -265,7 +215,8 @@ static bool add_headers(struct MHD_Response *response, unsigned code, const char
     return ok;
 }
 
-static enum MHD_Result queue(struct MHD_Connection *connection, unsigned code, struct MHD_Response *response, bool ok) {
+static enum MHD_Result queue_response(struct MHD_Connection *connection, unsigned code, struct MHD_Response *response,
+                                      bool ok) {
     enum MHD_Result result = ok ? MHD_queue_response(connection, code, response) : MHD_NO;
     MHD_destroy_response(response);
     return result;
@@ -280,46 +231,37 @@ enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code,
         return MHD_NO;
     struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
     if (response)
-        return queue(connection, code, response, add_headers(response, code, content_type, policy));
+        return queue_response(connection, code, response, add_headers(response, code, content_type, policy));
     free(text);
     return MHD_NO;
 }
 
-static void suspend_reader(void *connection) {
-    MHD_suspend_connection(connection);
-}
-
-static void resume_reader(void *connection) {
-    MHD_resume_connection(connection);
-}
-
-static ssize_t read_stream(void *ctx, uint64_t position, char *out, size_t max) {
+static ssize_t read_more(void *ctx, uint64_t position, char *out, size_t max) {
     (void)position;
-    return stream_read(ctx, out, max); // MHD_CONTENT_READER_END_OF_STREAM is -1, _END_WITH_ERROR is -2
+    const struct web_reader *reader = ctx;
+    return reader->read(reader->ctx, out, max); // MHD_CONTENT_READER_END_OF_STREAM is -1, _END_WITH_ERROR is -2
 }
 
 static enum MHD_Result queue_stream(struct web_call *call) {
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, call->stream, NULL);
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_more, &call->reader, NULL);
     if (!response)
         return MHD_NO;
-    stream_set_reader(call->stream, &(struct stream_reader){suspend_reader, resume_reader, call->connection});
-    // A reader may be as slow as it likes: a person may look at a page of it for an hour.
-    (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
-    bool ok = departures_add(call->server->departures, call->fd, call->stream) &&
-              add_headers(response, call->code, call->content_type, NULL) &&
+    bool ok = add_headers(response, call->code, call->content_type, NULL) &&
               MHD_add_response_header(response, "X-Accel-Buffering", "no") == MHD_YES;
     if (call->note)
         ok = ok && MHD_add_response_header(response, "Wharf-Note", call->note) == MHD_YES;
-    return queue(call->connection, call->code, response, ok);
+    return queue_response(call->connection, call->code, response, ok);
 }
 
 static void on_upgrade(void *ctx, struct MHD_Connection *connection, void *request, const char *early, size_t early_len,
                        MHD_socket fd, struct MHD_UpgradeResponseHandle *handle) {
     (void)connection, (void)request;
     struct web_call *call = ctx;
+    call->upgraded = true;
     call->upgrade.gone = NULL;
-    call->upgrade.taken(call->upgrade.ctx, &(struct web_socket){fd, early, early_len, handle});
+    call->upgrade.handle = handle;
+    call->upgrade.taken(call->upgrade.ctx, fd, early, early_len);
 }
 
 static enum MHD_Result queue_upgrade(struct web_call *call) {
@@ -331,16 +273,17 @@ static enum MHD_Result queue_upgrade(struct web_call *call) {
         char **header = &call->upgrade_headers[2 * i];
         ok = header[0] && header[1] && MHD_add_response_header(response, header[0], header[1]) == MHD_YES;
     }
-    return queue(call->connection, call->code, response, ok);
+    return queue_response(call->connection, call->code, response, ok);
 }
 
 enum MHD_Result web_queue(struct web_call *call) {
     if (call->code == MHD_HTTP_SWITCHING_PROTOCOLS)
         return queue_upgrade(call);
-    return call->stream ? queue_stream(call)
-                        : web_queue_text(call->connection, call->code, call->content_type, NULL, &call->body);
+    return call->reader.read ? queue_stream(call)
+                             : web_queue_text(call->connection, call->code, call->content_type, NULL, &call->body);
 }
 
-void web_socket_close(const struct web_socket *socket) {
-    (void)MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
+void web_upgrade_close(struct web_call *call) {
+    http_served(call);
+    (void)MHD_upgrade_action(call->upgrade.handle, MHD_UPGRADE_ACTION_CLOSE);
 }

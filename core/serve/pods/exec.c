@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/kube/transport/tunnel.h"
 #include "core/kube/transport/websocket.h"
 #include "core/serve/http/server.h"
@@ -14,20 +15,15 @@
 #include <string.h>
 #include <strings.h>
 
+#define STACK ((size_t)256 * 1024)
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
 #define COMMAND_MAX ((size_t)4000) // with the mark of a cut less than the log shows of a value
 
 struct exec_session {
-    struct web_call *call; // until it is answered
-    const atomic_bool *stop;
+    struct web_call *call;
     struct target target;
     struct tunnel *tunnel;
-    struct grant *grant;
-    // How the client's socket comes from the server's thread.
-    pthread_mutex_t lock;
-    pthread_cond_t arrived;
-    bool is_here, is_gone;
-    struct web_socket socket;
+    struct relay relay;
     char *early;
 };
 
@@ -61,16 +57,14 @@ static struct error *check_upgrade(const struct web_call *call) {
 static struct error *make_path(const struct web_call *call, const struct target *target, const struct pod *pod,
                                const struct pod_container *container, struct buffer *out) {
     bool tty = web_flag(call, "tty");
-    size_t count = 0;
-    const struct api_parameter *parameters = web_parameters(call, &count);
     buffer_printf(out, "/api/v1/namespaces/%s/pods/%s/exec?container=", target->namespace_, pod->name);
     text_percent_encode(out, container->name);
     buffer_printf(out, "&stdin=%s&stdout=true&stderr=%s&tty=%s", web_flag(call, "stdin") ? "true" : "false",
                   tty ? "false" : "true", tty ? "true" : "false");
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(parameters[i].name, "command") == 0) {
+    for (size_t i = 0; i < call->n_parameters; i++)
+        if (strcmp(call->parameters[i].name, "command") == 0) {
             buffer_text(out, "&command=");
-            text_percent_encode(out, parameters[i].value);
+            text_percent_encode(out, call->parameters[i].value);
         }
     return out->failed ? error_new(ERROR_INVALID, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
 }
@@ -91,13 +85,11 @@ static struct error *refusal(const struct exec_session *session, const struct tu
 
 // The words as a shell would read them; what is too long is cut, which its end says.
 static void describe_command(const struct web_call *call, struct buffer *out) {
-    size_t count = 0;
-    const struct api_parameter *parameters = web_parameters(call, &count);
     AUTO_BUFFER(words, PATH_MAX_BYTES * 4);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(parameters[i].name, "command") == 0) {
+    for (size_t i = 0; i < call->n_parameters; i++)
+        if (strcmp(call->parameters[i].name, "command") == 0) {
             buffer_text(&words, words.len > 0 ? " " : "");
-            text_shell_word(&words, parameters[i].value);
+            text_shell_word(&words, call->parameters[i].value);
         }
     size_t len = words.len;
     if (len > COMMAND_MAX)
@@ -108,7 +100,8 @@ static void describe_command(const struct web_call *call, struct buffer *out) {
         buffer_printf(out, " ... (cut, %zu bytes)", words.len);
 }
 
-static void tell(const struct exec_session *session, const struct pod *pod, const struct pod_container *container) {
+static void log_session(const struct exec_session *session, const struct pod *pod,
+                        const struct pod_container *container) {
     AUTO_BUFFER(command, COMMAND_MAX + 64);
     describe_command(session->call, &command);
     log_fields(LOG_INFO, "exec session", {"user", web_user(session->call)}, {"cluster", session->target.mirror.cluster},
@@ -144,31 +137,60 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
         error = error_no_memory();
     if (error)
         return error;
-    tell(session, pod, container);
-    error = tunnel_open(session->target.direct.transport, path.data, headers, session->stop, &session->tunnel, answer);
+    log_session(session, pod, container);
+    error = tunnel_open(session->target.direct.transport, path.data, headers, session->target.stop, &session->tunnel,
+                        answer);
     if (!error && !session->tunnel)
         error = refusal(session, answer);
     return error;
 }
 
-static void on_taken(void *ctx, const struct web_socket *socket) {
+static void session_free(void *ctx) {
     struct exec_session *session = ctx;
-    pthread_mutex_lock(&session->lock);
-    session->socket = *socket;
-    session->early = malloc(socket->early_len + 1);
-    if (session->early)
-        memcpy(session->early, socket->early, socket->early_len);
-    session->is_here = true;
-    pthread_cond_signal(&session->arrived);
-    pthread_mutex_unlock(&session->lock);
+    tunnel_close(session->tunnel);
+    target_close(&session->target);
+    free(session->early);
+    free(session);
 }
 
-static void on_gone(void *ctx) {
+static void end_session(struct exec_session *session) {
+    struct web_call *call = session->call;
+    struct http_server *server = call->server;
+    web_upgrade_close(call);
+    session_free(session);
+    web_call_free(call);
+    pthread_mutex_lock(&server->lock);
+    server->sessions--;
+    pthread_cond_signal(&server->session_over);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void *run_session(void *arg) {
+    struct exec_session *session = arg;
+    relay_run(&session->relay);
+    end_session(session);
+    return NULL;
+}
+
+// A thread of its own passes the bytes on: over TLS, that of the connection encrypts them meanwhile.
+static void start_session(void *ctx, int fd, const char *early, size_t early_len) {
     struct exec_session *session = ctx;
-    pthread_mutex_lock(&session->lock);
-    session->is_gone = true;
-    pthread_cond_signal(&session->arrived);
-    pthread_mutex_unlock(&session->lock);
+    struct http_server *server = session->call->server;
+    session->early = malloc(early_len + 1);
+    if (session->early)
+        memcpy(session->early, early, early_len);
+    session->relay = (struct relay){.client = fd,
+                                    .tunnel = session->tunnel,
+                                    .early = session->early,
+                                    .early_len = early_len,
+                                    .stop = session->target.stop,
+                                    .grant = session->call->grant};
+    pthread_mutex_lock(&server->lock);
+    bool stops = atomic_load(&server->stopping);
+    server->sessions++;
+    pthread_mutex_unlock(&server->lock);
+    if (stops || !session->early || thread_start("exec", STACK, run_session, session, NULL) != 0)
+        end_session(session);
 }
 
 static struct error *accept_client(struct exec_session *session, const struct tunnel_answer *answer) {
@@ -182,70 +204,29 @@ static struct error *accept_client(struct exec_session *session, const struct tu
                          session->target.mirror.cluster);
     const struct api_parameter headers[] = {
         {"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}, {"Sec-WebSocket-Protocol", protocol}};
-    const struct web_upgrade upgrade = {on_taken, on_gone, session};
-    web_upgrade(TAKE(session->call), headers, sizeof headers / sizeof headers[0], &upgrade);
+    const struct web_upgrade upgrade = {start_session, session_free, session, NULL};
+    web_upgrade(session->call, headers, sizeof headers / sizeof headers[0], &upgrade);
     return NULL;
 }
 
-static void relay(struct exec_session *session) {
-    pthread_mutex_lock(&session->lock);
-    while (!session->is_here && !session->is_gone)
-        pthread_cond_wait(&session->arrived, &session->lock);
-    pthread_mutex_unlock(&session->lock);
-    if (!session->is_here)
-        return;
-    if (session->early)
-        relay_run(&(struct relay){.client = session->socket.fd,
-                                  .tunnel = session->tunnel,
-                                  .early = session->early,
-                                  .early_len = session->socket.early_len,
-                                  .stop = session->stop,
-                                  .grant = session->grant});
-    web_socket_close(&session->socket);
-}
-
-static void session_free(struct exec_session *session) {
-    tunnel_close(session->tunnel);
-    grant_free(session->grant);
-    target_close(&session->target);
-    free(session->early);
-    pthread_cond_destroy(&session->arrived);
-    pthread_mutex_destroy(&session->lock);
-    free(session);
-}
-
-static void run_session(void *arg) {
-    struct exec_session *session = arg;
+void serve_exec(struct web_call *call) {
     struct tunnel_answer answer = {.status = 0};
-    struct error *error = connect_worker(session, &answer);
+    struct exec_session *session = NULL;
+    struct error *error = check_upgrade(call);
+    if (!error && !(session = calloc(1, sizeof *session)))
+        error = error_no_memory();
+    if (!error) {
+        session->call = call;
+        error = target_open(call, &session->target);
+    }
+    if (!error)
+        error = connect_worker(session, &answer);
     if (!error)
         error = accept_client(session, &answer);
     tunnel_answer_clear(&answer);
-    if (error)
-        web_fail_error(session->call, error);
-    else
-        relay(session);
-    session_free(session);
-}
-
-void serve_exec(struct web_call *call) {
-    struct error *error = check_upgrade(call);
-    struct exec_session *session = error ? NULL : calloc(1, sizeof *session);
-    if (!error && !session)
-        error = error_no_memory();
-    if (error) {
-        web_fail_error(call, error);
+    if (!error)
         return;
-    }
-    session->call = call;
-    session->stop = &call->server->stopping;
-    session->grant = TAKE(call->grant);
-    pthread_mutex_init(&session->lock, NULL);
-    pthread_cond_init(&session->arrived, NULL);
-    error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),
-                        session->stop, &session->target);
-    if (!error && tasks_submit(call->server->sessions, run_session, session))
-        return;
-    session_free(session);
-    web_fail_error(call, error ? error : error_new(ERROR_STOPPED, "no thread can be started for the session"));
+    if (session)
+        session_free(session);
+    web_fail_error(call, error);
 }

@@ -5,12 +5,14 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/kube/transport/curl_transport.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define STACK ((size_t)256 * 1024)
 #define REFRESH_LEAST_NS (2 * CLOCK_SECOND)
 #define REFRESH_MOST_NS (30 * CLOCK_SECOND)
 #define REFRESH_SHARE 20 // listing the pods takes at most this part of the time
@@ -18,8 +20,7 @@
 #define GRANT_NS CLOCK_SECOND // until a lost grant is noticed
 
 static bool is_over(const struct log_session *session) {
-    return atomic_load(&session->server->stopping) || (session->stream && !stream_is_read(session->stream)) ||
-           grant_is_lost(session->grant);
+    return atomic_load(session->target.stop) || !stream_is_read(session->stream) || grant_is_lost(session->call->grant);
 }
 
 static void describe(const struct log_session *session, struct buffer *note) {
@@ -28,7 +29,7 @@ static void describe(const struct log_session *session, struct buffer *note) {
         buffer_text(note, "waiting for a pod");
         return;
     }
-    if (session->several) {
+    if (session->options.all_pods) {
         buffer_printf(note, "%zu pods in ", target->pods.count);
         target_describe(target, note);
     } else if (session->n_sources > 0) {
@@ -42,12 +43,32 @@ static void describe(const struct log_session *session, struct buffer *note) {
         buffer_printf(note, "; there are more than are shown");
 }
 
+static ssize_t read_log(void *ctx, char *out, size_t max) {
+    const struct log_session *session = ctx;
+    return stream_read(session->stream, session->call->fd, out, max);
+}
+
+static void session_free(struct log_session *session) {
+    stream_free(session->stream);
+    target_close(&session->target);
+    free(session);
+}
+
+static void end_session(void *ctx) {
+    struct log_session *session = ctx;
+    stream_abandon(session->stream);
+    pthread_join(session->thread, NULL);
+    session_free(session);
+}
+
 void logs_answer(struct log_session *session) {
-    if (!session->call)
+    if (session->answered)
         return;
     AUTO_BUFFER(note, 1024);
     describe(session, &note);
-    web_stream(TAKE(session->call), WEB_TEXT, note.data, session->stream);
+    session->answered = true;
+    web_stream(session->call, WEB_TEXT, note.data, &(struct web_reader){read_log, end_session, session});
+    stream_begin(session->stream);
 }
 
 // Polls until the first log is open, or none can be.
@@ -66,8 +87,8 @@ static struct error *wait_for_first(struct log_session *session) {
     return error_new(code, "%s", session->sources[0]->problem ? session->sources[0]->problem : "no log");
 }
 
-// What could not be read is told in a line of its own, where others were read.
-static void tell_failures(struct log_session *session) {
+// A line for each log that could not be read, where others were read.
+static void write_failures(struct log_session *session) {
     for (size_t i = 0; i < session->n_sources; i++) {
         const struct log_source *source = session->sources[i];
         if (source->state != LOG_FAILED || !source->problem || !source->prefix)
@@ -156,46 +177,34 @@ static void read_once(struct log_session *session) {
         curl_transport_poll(session->target.direct.transport, POLL_NS);
         logs_expire(session, clock_now().mono_ns);
     }
-    tell_failures(session);
+    write_failures(session);
 }
 
-static void tell_lost_grant(const struct log_session *session) {
+static void write_lost_grant(const struct log_session *session) {
     AUTO_BUFFER(line, 4096);
     buffer_text(&line, "wharf: the log ends here: ");
-    text_show(&line, grant_reason(session->grant));
+    text_show(&line, grant_reason(session->call->grant));
     buffer_char(&line, '\n');
     if (!line.failed)
         (void)stream_write(session->stream, line.data, line.len);
 }
 
-static void session_free(struct log_session *session) {
-    grant_free(session->grant);
-    if (session->stream) {
-        stream_on_gone(session->stream, NULL, NULL);
-        stream_end(session->stream);
-    }
-    logs_close_sources(session);
-    target_close(&session->target);
-    free(session->options.pod);
-    free(session->options.container);
-    free(session);
-}
-
-static void run_session(void *arg) {
+static void *run_session(void *arg) {
     struct log_session *session = arg;
     struct error *error = begin(session);
-    if (error && session->call) {
-        stream_detach(session->stream); // nobody has the reader's reference yet
-        web_fail_error(TAKE(session->call), error);
-    } else if (error) {
-        error_free(error);
-    } else {
+    if (!error) {
         logs_answer(session);
         (session->options.follow ? follow : read_once)(session);
-        if (grant_is_lost(session->grant))
-            tell_lost_grant(session);
+        if (grant_is_lost(session->call->grant))
+            write_lost_grant(session);
+    } else if (!session->answered) {
+        web_fail_error(session->call, TAKE(error));
     }
-    session_free(session);
+    error_free(error);
+    stream_on_gone(session->stream, NULL, NULL);
+    logs_close_sources(session);
+    stream_end(session->stream);
+    return NULL;
 }
 
 // "10", not negative; -1: not given.
@@ -207,54 +216,51 @@ static struct error *read_number(const struct web_call *call, const char *name, 
     return error_new(ERROR_INVALID, "%s: found \"%.80s\", expected a whole number", name, text);
 }
 
-static struct error *copy_parameter(const struct web_call *call, const char *name, char **out) {
-    return text_set_filled(out, web_parameter(call, name)) ? NULL : error_no_memory();
+// NULL: not given.
+static const char *text_parameter(const struct web_call *call, const char *name) {
+    const char *text = web_parameter(call, name);
+    return text && *text ? text : NULL;
 }
 
 static struct error *read_options(const struct web_call *call, struct log_options *out) {
     *out = (struct log_options){.follow = web_flag(call, "follow"),
                                 .all_pods = web_flag(call, "allPods"),
-                                .timestamps = web_flag(call, "timestamps")};
+                                .timestamps = web_flag(call, "timestamps"),
+                                .pod = text_parameter(call, "pod"),
+                                .container = text_parameter(call, "container")};
     struct error *error = read_number(call, "tailLines", &out->tail);
     if (!error)
         error = read_number(call, "sinceSeconds", &out->since_seconds);
-    if (!error)
-        error = copy_parameter(call, "pod", &out->pod);
-    if (!error)
-        error = copy_parameter(call, "container", &out->container);
     if (!error && out->pod && out->all_pods)
         error = error_new(ERROR_INVALID, "pod and allPods cannot be used together");
     return error;
 }
 
-static struct error *session_new(struct web_call *call, struct log_session **out) {
-    struct log_session *session = calloc(1, sizeof *session);
-    if (!session)
-        return error_no_memory();
-    *out = session;
-    session->server = call->server;
-    session->call = call;
-    struct error *error = read_options(call, &session->options);
+static struct error *start_session(struct log_session *session) {
+    struct error *error = read_options(session->call, &session->options);
     if (!error)
-        error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1), web_segment(call, 2),
-                            &call->server->stopping, &session->target);
-    session->several = session->options.all_pods;
-    session->grant = TAKE(call->grant);
+        error = target_open(session->call, &session->target);
+    if (!error)
+        error = stream_new(&session->stream);
+    if (!error && thread_start("logs", STACK, run_session, session, &session->thread) != 0)
+        error = error_new(ERROR_STOPPED, "no thread can be started for the log");
     return error;
 }
 
 void serve_logs(struct web_call *call) {
-    struct log_session *session = NULL;
-    struct error *error = session_new(call, &session);
-    if (!error)
-        session->stream = stream_new();
-    if (!error && !session->stream)
-        error = error_no_memory();
-    if (!error && tasks_submit(call->server->sessions, run_session, session))
+    struct log_session *session = calloc(1, sizeof *session);
+    if (!session) {
+        web_fail_error(call, error_no_memory());
         return;
-    if (session && session->stream)
-        stream_detach(session->stream);
-    if (session)
+    }
+    session->call = call;
+    struct error *error = start_session(session);
+    if (error) {
         session_free(session);
-    web_fail_error(call, error ? error : error_new(ERROR_STOPPED, "no thread can be started for the log"));
+        web_fail_error(call, error);
+        return;
+    }
+    stream_wait(session->stream);
+    if (!session->answered)
+        end_session(session);
 }

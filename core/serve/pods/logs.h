@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader of the logs of a mirror's pods: a thread with a connection of its own to the worker, so that a reader who
-// is slow holds back nothing but this connection.
+// One reader of the logs of a mirror's pods: a thread with a connection of its own to the worker, so that a slow client
+// holds back nothing but this connection.
 #ifndef WHARF_SERVE_LOGS_H
 #define WHARF_SERVE_LOGS_H
 
 #include "core/serve/http/server.h"
+#include "core/serve/http/stream.h"
 #include "core/serve/pods/log_lines.h"
 #include "core/serve/pods/targets.h"
 
@@ -13,7 +14,7 @@
 
 struct log_options {
     bool follow, all_pods, timestamps;
-    char *pod, *container;       // NULL: not given
+    const char *pod, *container; // NULL: not given
     int64_t tail, since_seconds; // -1: not given
 };
 
@@ -41,18 +42,18 @@ struct log_source { // one container
 };
 
 struct log_session {
-    struct web_call *call; // until it is answered
-    struct http_server *server;
+    struct web_call *call;
     struct log_options options;
     struct target target;
-    struct stream *stream; // the producer's reference
-    struct grant *grant;
+    struct stream *stream;
+    pthread_t thread; // the producer
+    bool answered;    // else the call gets the failure of the session
     struct log_source *sources[LOGS_SOURCES];
     size_t n_sources;
-    bool several, full;
+    bool full; // there are more containers
 };
 
-// logs.c. Begins the answer, unless it has begun: what is written has a reader from then on.
+// logs.c. Begins the answer, unless the answer has begun: from then on the client gets what is written.
 void logs_answer(struct log_session *session);
 
 // logs_sources.c

@@ -74,7 +74,7 @@ static struct error *begin(struct log_source *source, bool again) {
         .method = HTTP_GET, .path = path.data, .accept = "*/*", .stream = true, .max_body = ERROR_MAX};
     const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = source};
     source->state = LOG_OPENING;
-    source->opens_by_ns = clock_now().mono_ns + source->session->server->source.patience_ns;
+    source->opens_by_ns = clock_now().mono_ns + source->session->call->server->source.patience_ns;
     source->exchange = transport->ops->submit(transport, &request, &handler);
     return source->exchange != 0 ? NULL : error_no_memory();
 }
@@ -97,7 +97,7 @@ void logs_close_sources(struct log_session *session) {
             transport->ops->cancel(transport, session->sources[i]->exchange);
         source_free(session->sources[i]);
     }
-    atomic_fetch_sub(&session->server->log_sources, session->n_sources);
+    atomic_fetch_sub(&session->call->server->log_sources, session->n_sources);
     session->n_sources = 0;
 }
 
@@ -113,7 +113,7 @@ void logs_expire(struct log_session *session, int64_t now_ns) {
         source->late = true;
         free(source->problem);
         source->problem = text_format("%s has not answered for %d s", session->target.mirror.cluster,
-                                      (int)(session->server->source.patience_ns / CLOCK_SECOND));
+                                      (int)(session->call->server->source.patience_ns / CLOCK_SECOND));
     }
 }
 
@@ -133,7 +133,7 @@ static struct log_source *find(const struct log_session *session, const char *po
 
 // Each takes a file descriptor. A session may have as many as it leaves to the others, and one in any case.
 static bool has_place(const struct log_session *session) {
-    size_t used = atomic_load(&session->server->log_sources), most = session->server->max_log_sources;
+    size_t used = atomic_load(&session->call->server->log_sources), most = session->call->server->max_log_sources;
     return session->n_sources == 0 || (session->n_sources < LOGS_SOURCES && session->n_sources + used <= most);
 }
 
@@ -150,16 +150,16 @@ static struct error *add(struct log_session *session, const struct pod *pod, con
     source->restarts = container->restarts;
     source->pod = strdup(pod->name);
     source->container = strdup(container->name);
-    source->prefix = session->several ? text_format("[%s/%s] ", pod->name, container->name) : NULL;
+    source->prefix = session->options.all_pods ? text_format("[%s/%s] ", pod->name, container->name) : NULL;
     // A log that is followed is resumed by the timestamp of its last line.
     bool stamped = session->options.timestamps || session->options.follow;
     log_lines_init(&source->lines, source->prefix, stamped, session->options.timestamps);
-    if (!source->pod || !source->container || (session->several && !source->prefix)) {
+    if (!source->pod || !source->container || (session->options.all_pods && !source->prefix)) {
         source_free(source);
         return error_no_memory();
     }
     session->sources[session->n_sources++] = source;
-    atomic_fetch_add(&session->server->log_sources, 1);
+    atomic_fetch_add(&session->call->server->log_sources, 1);
     return begin(source, false);
 }
 

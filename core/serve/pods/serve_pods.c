@@ -4,7 +4,7 @@
 #include "core/serve/http/server.h"
 #include "core/serve/pods/targets.h"
 
-#define READERS 4 // less than the threads that answer
+#define READERS 4 // less than the places of the turnstile
 
 static void put_container(struct writer *out, const struct pod_container *container) {
     writer_object(out, NULL);
@@ -38,8 +38,7 @@ static void put_pod(struct writer *out, const struct target *target, const struc
 static void read_pods(struct web_call *call) {
     struct target target;
     bool moved = false;
-    struct error *error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1),
-                                      web_segment(call, 2), &call->server->stopping, &target);
+    struct error *error = target_open(call, &target);
     if (!error)
         error = target_locate(&target, &moved);
     if (!error)
@@ -64,9 +63,9 @@ static void read_pods(struct web_call *call) {
     web_answer(call, MHD_HTTP_OK, WEB_JSON, &body);
 }
 
-// They wait for a worker: the rest of the API has other threads.
+// Each waits for a worker: the rest of the API has the other places of the turnstile.
 void serve_pods(struct web_call *call) {
-    struct http_server *server = call->server; // the call is not ours once it is answered
+    struct http_server *server = call->server;
     if (atomic_fetch_add(&server->pods_readers, 1) < READERS)
         read_pods(call);
     else

@@ -80,14 +80,13 @@ struct error *target_read(struct target *target) {
     return NULL;
 }
 
-struct error *target_open(const struct http_source *source, const char *kind, const char *namespace_, const char *name,
-                          const atomic_bool *stop, struct target *out) {
-    *out = (struct target){.source = source, .stop = stop};
-    struct error *error = api_find_kind(source->api, kind, &out->kind);
+struct error *target_open(const struct web_call *call, struct target *out) {
+    *out = (struct target){.source = &call->server->source, .stop = &call->server->stopping};
+    struct error *error = api_find_kind(out->source->api, call->segments[0], &out->kind);
     if (error)
         return error;
-    out->namespace_ = strdup(namespace_);
-    out->name = strdup(name);
+    out->namespace_ = strdup(call->segments[1]);
+    out->name = strdup(call->segments[2]);
     if (out->namespace_ && out->name)
         return NULL;
     target_close(out);

@@ -5,7 +5,7 @@
 
 #include "core/host/io/blocking_client.h"
 #include "core/host/pods/pods.h"
-#include "core/serve/http/http.h"
+#include "core/serve/http/server.h"
 
 struct target {
     const struct http_source *source;
@@ -20,9 +20,8 @@ struct target {
     const atomic_bool *stop;
 };
 
-// `kind` is as a person writes it.
-struct error *target_open(const struct http_source *source, const char *kind, const char *namespace_, const char *name,
-                          const atomic_bool *stop, struct target *out);
+// The workload that the path of the call names.
+struct error *target_open(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
 // Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has

@@ -2,7 +2,7 @@
 // Who may have what, asked of a server over TCP.
 #include "core/base/local_socket.h"
 #include "core/base/text.h"
-#include "core/serve/access/newcomers.h"
+#include "core/serve/access/new_tokens.h"
 #include "core/serve/http/http.h"
 #include "snapshot.h"
 
@@ -308,7 +308,7 @@ static void new_tokens_are_served_beside_many_that_are_not_valid(void **state) {
     int served_others = 0, served_locals = 0;
     for (size_t i = 0; i < FLOODERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, flood, &flooding), 0);
-    while (atomic_load(&flooding.refused) + atomic_load(&flooding.later) < 2 * NEWCOMERS_BURST)
+    while (atomic_load(&flooding.refused) + atomic_load(&flooding.later) < 2 * NEW_TOKENS_BURST)
         usleep(10000);
     for (int i = 0; i < 5; i++) {
         AUTO_TEXT token = text_format(REMOTE "Authorization: Bearer user-%d\r\n", i);
@@ -333,12 +333,12 @@ static void tokens_that_are_not_valid_are_reviewed_within_a_budget(void **state)
     int64_t start_ns = clock_now().mono_ns;
     for (size_t i = 0; i < FLOODERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, flood, &flooding), 0);
-    while (atomic_load(&flooding.refused) + atomic_load(&flooding.later) < 2 * NEWCOMERS_BURST)
+    while (atomic_load(&flooding.refused) + atomic_load(&flooding.later) < 2 * NEW_TOKENS_BURST)
         usleep(10000);
     atomic_store(&flooding.over, true);
     for (size_t i = 0; i < FLOODERS; i++)
         pthread_join(threads[i], NULL);
-    int64_t most = NEWCOMERS_BURST + NEWCOMERS_THREADS + (clock_now().mono_ns - start_ns) / NEWCOMERS_NS;
+    int64_t most = NEW_TOKENS_BURST + NEW_TOKENS_AT_ONCE + (clock_now().mono_ns - start_ns) / NEW_TOKENS_NS;
     assert_true(atomic_load(&served->reviews) <= 2 * most);
 }
 

@@ -103,6 +103,28 @@ static void reviews_of_one_network_leave_places_for_others(void **state) {
     assert_true(connections_extend(&connections, fd, CONNECTION_REVIEW));
 }
 
+static void one_user_has_half_of_a_kind_at_most(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    int fd = 0;
+    for (; fd < (int)CONNECTIONS_WATCH / 2; fd++) {
+        come(&connections, fd, "10.0.0.1", 0);
+        assert_true(connections_extend(&connections, fd, CONNECTION_WATCH));
+        assert_true(connections_claim(&connections, fd, "jane"));
+    }
+    come(&connections, fd, "10.0.0.1", 0);
+    assert_true(connections_extend(&connections, fd, CONNECTION_WATCH));
+    assert_false(connections_claim(&connections, fd, "jane"));
+    assert_true(connections_claim(&connections, fd, "joe"));
+    come(&connections, ++fd, "10.0.0.1", 0);
+    assert_true(connections_extend(&connections, fd, CONNECTION_LOGS));
+    assert_true(connections_claim(&connections, fd, "jane")); // another kind
+    connections_served(&connections, 0, 1);
+    assert_true(connections_extend(&connections, 0, CONNECTION_WATCH));
+    assert_true(connections_claim(&connections, 0, "jane"));
+    assert_false(connections_claim(&connections, 1000, "jane"));
+}
+
 static void an_unknown_connection_does_not_become_a_stream(void **state) {
     (void)state;
     struct connections connections = {.count = 0};
@@ -117,6 +139,7 @@ int main(void) {
         cmocka_unit_test(a_request_that_takes_too_long_ends),
         cmocka_unit_test(streams_have_their_own_bound_and_take_no_place_of_others),
         cmocka_unit_test(reviews_of_one_network_leave_places_for_others),
+        cmocka_unit_test(one_user_has_half_of_a_kind_at_most),
         cmocka_unit_test(an_unknown_connection_does_not_become_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
