@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUND_MS 1000
+#define ROUND_NS CLOCK_SECOND
 #define QUIET_ROUNDS 15 // after so many without an event, a comment shows that the connection works
 
 void serve_api(struct web_call *call) {
@@ -28,6 +28,7 @@ struct watch_reader {
     struct api_watch watch;
     struct buffer batch; // events, of which the client has `sent` bytes
     size_t sent;
+    int64_t due_ns; // the next round
     unsigned quiet; // rounds
     bool ended;
 };
@@ -60,21 +61,29 @@ static void put_changes(struct watch_reader *reader) {
     }
 }
 
+// Until the next round. False: the client is gone.
+static bool wait_for_round(struct watch_reader *reader) {
+    int64_t now_ns = clock_now().mono_ns;
+    struct pollfd client = {.fd = reader->call->fd, .events = POLLRDHUP};
+    if (now_ns < reader->due_ns && poll(&client, 1, (int)((reader->due_ns - now_ns) / CLOCK_MS) + 1) > 0)
+        return false;
+    reader->due_ns = clock_now().mono_ns + ROUND_NS;
+    return true;
+}
+
 // False: the client is gone, the host stops, or memory ran out.
 static bool next_batch(struct watch_reader *reader) {
     buffer_free(&reader->batch);
     reader->sent = 0;
-    while (!atomic_load(&reader->call->server->stopping)) {
+    while (reader->batch.len == 0 && !reader->batch.failed) {
+        if (!wait_for_round(reader) || atomic_load(&reader->call->server->stopping))
+            return false;
         if (grant_is_lost(reader->call->grant))
             put_end(reader);
         else
             put_changes(reader);
-        if (reader->batch.len > 0 || reader->batch.failed)
-            return !reader->batch.failed;
-        if (poll(&(struct pollfd){.fd = reader->call->fd, .events = POLLRDHUP}, 1, ROUND_MS) > 0)
-            return false;
     }
-    return false;
+    return !reader->batch.failed;
 }
 
 static ssize_t read_watch(void *ctx, char *out, size_t max) {
