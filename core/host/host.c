@@ -7,7 +7,6 @@
 #include "core/host/host_internal.h"
 #include "core/host/host_placement.h"
 #include "core/host/memory_trim.h"
-#include "core/host/watchers/namespace_watch.h"
 
 #include <stdlib.h>
 
@@ -72,8 +71,6 @@ static struct error *fill_host(struct host *host) {
                                        .ctx = host};
     if (!error)
         error = dispatch_new(&options, &host->turn.dispatch);
-    if (!error)
-        error = namespace_watch_new(host, &host->namespace_watch);
     return error ? error : clusters_open_management(host);
 }
 
@@ -122,7 +119,6 @@ void host_free(struct host *host) {
     exec_policy_free(host->next_policy);
     free(host->settings.namespaces);
     placement_settings_free(host->placement);
-    namespace_watch_free(host->namespace_watch);
     adapters_free_newer((struct adapters *)atomic_load(&host->adapters), host->first);
     pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
@@ -182,8 +178,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     workers_tick(host, now); // the engine knows them before it sees the first workload
     cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);
     elections_start(host->elections, origin, host_policy(host));
-    namespace_watch_set(host->namespace_watch, config_needs_namespaces(config));
-    return namespace_watch_attach(host->namespace_watch);
+    return NULL;
 }
 
 // Returns memory to the system when the host is idle after many events.

@@ -42,6 +42,14 @@ struct gate *host_gate(const struct host *host);
 struct worker_records;
 struct worker_records *host_records(const struct host *host);
 
+struct watcher; // see watchers/watcher.h
+// From any thread: the watcher, which is not in the table, starts soon on the thread of the management cluster, also
+// before the engine does. False: out of memory, or the host is stopping; nothing is called then. Its `stop` is called
+// once, at the latest when the host stops, even if it could not be started.
+bool host_attach(struct host *host, const struct watcher *row, void *state);
+// From any thread: the watchers of the management cluster are stepped soon.
+void host_step_watchers(struct host *host);
+
 void host_free(struct host *host); // not while host_run runs
 
 // How long the engine's thread has had work without progress; 0: not stalled. From any thread; allocates nothing and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), host_wires.c
+// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c
 // (their connections), host_workers.c (workers that come and go), host_settings.c (what the configuration may change),
 // host_snapshot.c (state for other threads) and host_log.c (events that are logged).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
@@ -87,11 +87,10 @@ struct host {
     struct thread_settings next_thread_settings; // without kinds
     struct rights_features features;
     struct placement_settings *placement; // of settings
-    struct namespace_watch *namespace_watch;
-    struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL
-    struct exec_policy *policy;      // the one before, in use; NULL: that of `config`
-    bool is_set;                     // they have not been taken yet
-    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
+    struct exec_policy *next_policy;      // under the mutex: a copy of credentialPlugins as configured last, or NULL
+    struct exec_policy *policy;           // the one before, in use; NULL: that of `config`
+    bool is_set;                          // they have not been taken yet
+    struct worker_spec *waiting;          // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
@@ -114,7 +113,7 @@ size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
 
-// host_wires.c
+// io/host_threads.c
 void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
 // Uses other credentials on the open connection; false: it has to be opened anew.
 bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);

@@ -8,7 +8,6 @@
 #include "core/engine/kinds.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_placement.h"
-#include "core/host/watchers/namespace_watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +37,14 @@ static struct thread_settings thread_settings_of(const struct config *config) {
     struct fencing_settings fencing = {.enabled = config->fencing.enabled, .after_ns = config->fencing.after_ns};
     text_copy(fencing.namespace_, sizeof fencing.namespace_,
               config->fencing.namespace_ ? config->fencing.namespace_ : CONFIG_FENCING_NAMESPACE);
-    return (struct thread_settings){
-        .io = {.pod_events = config->pod_events, .capacity = config->placement.capacity, .fencing = fencing},
-        .memory_per_cluster = config->memory_per_cluster,
-        .max_object_size = config->max_object_size,
-        .max_object_nodes = config->max_object_nodes,
-        .max_status_size = config->max_status_size};
+    return (struct thread_settings){.io = {.pod_events = config->pod_events,
+                                           .capacity = config->placement.capacity,
+                                           .namespaces = config_needs_namespaces(config),
+                                           .fencing = fencing},
+                                    .memory_per_cluster = config->memory_per_cluster,
+                                    .max_object_size = config->max_object_size,
+                                    .max_object_nodes = config->max_object_nodes,
+                                    .max_status_size = config->max_status_size};
 }
 
 void settings_init(struct host *host) {
@@ -100,7 +101,6 @@ void host_configure(struct host *host, const struct config *config) {
     exec_policy_free(former);
     free(untaken);
     placement_settings_free(untaken_placement);
-    namespace_watch_set(host->namespace_watch, config_needs_namespaces(config));
     inbox_poke(host->inbox);
 }
 
@@ -115,7 +115,7 @@ static void use_thread_settings(struct host *host, const struct thread_settings 
     settings.io.n_kinds = host->thread_settings.io.n_kinds;
     const struct thread_settings *now = &host->thread_settings;
     if (settings.io.pod_events == now->io.pod_events && settings.io.capacity == now->io.capacity &&
-        settings.memory_per_cluster == now->memory_per_cluster &&
+        settings.io.namespaces == now->io.namespaces && settings.memory_per_cluster == now->memory_per_cluster &&
         settings.io.fencing.enabled == now->io.fencing.enabled && settings.io.fencing.epoch == now->io.fencing.epoch &&
         settings.io.fencing.after_ns == now->io.fencing.after_ns && settings.max_object_size == now->max_object_size &&
         settings.max_object_nodes == now->max_object_nodes && settings.max_status_size == now->max_status_size)

@@ -5,7 +5,6 @@
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
 #include "core/host/sources/worker_placement.h"
-#include "core/host/watchers/watcher.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +235,7 @@ static void record(struct host *host, struct host_cluster *cluster) {
         return;
     cluster->recorded = found;
     if (worker_records_set(host->records, cluster->name, uid, source))
-        host_call_guests(host);
+        host_step_watchers(host);
 }
 
 static void leave(struct host *host, struct host_cluster *cluster) {

@@ -258,18 +258,18 @@ void instance_open(struct trial *trial, size_t c) {
     struct instance *host = trial->host;
     promises_connected(trial, c);
     host->taps[c] = tap_new(trial, c);
-    struct cluster_io_options options = {.cluster = c,
-                                         .name = world_name(trial->worlds[c]),
-                                         .transport = tap_transport(host->taps[c]),
-                                         .origin = TRIAL_ORIGIN,
-                                         .controller_name = TRIAL_MANAGED_BY,
-                                         .instance = "sim",
-                                         .settings = settings_of(trial),
-                                         .gates = trial->plan.elects ? &host->gates : leases_gates(trial),
-                                         .watch_list = trial->seed % 2 == 0,
-                                         .seed = trial->seed * 31 + host->number * 7 + c,
-                                         .post = post,
-                                         .ctx = host};
+    struct cluster_scope options = {.cluster = c,
+                                    .name = world_name(trial->worlds[c]),
+                                    .transport = tap_transport(host->taps[c]),
+                                    .origin = TRIAL_ORIGIN,
+                                    .controller_name = TRIAL_MANAGED_BY,
+                                    .instance = "sim",
+                                    .settings = settings_of(trial),
+                                    .gates = trial->plan.elects ? &host->gates : leases_gates(trial),
+                                    .watch_list = trial->seed % 2 == 0,
+                                    .seed = trial->seed * 31 + host->number * 7 + c,
+                                    .post = post,
+                                    .ctx = host};
     must(cluster_io_new(&options, &host->links[c]));
     host->dirty[c] = true;
     host->configure_ns[c] = 0;

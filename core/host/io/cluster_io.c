@@ -5,17 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/host/io/access.h"
-#include "core/host/io/cluster_identity.h"
-#include "core/host/io/link_guests.h"
-#include "core/host/pods/pod_events.h"
-#include "core/host/watchers/capacity_watch.h"
-#include "core/host/watchers/field_check.h"
-#include "core/json/pointer.h"
 #include "core/kube/api/events.h"
-#include "core/kube/client/client.h"
-#include "core/kube/client/probe.h"
-#include "core/kube/watch/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,62 +13,52 @@
 #define ANSWERED 64                 // versions remembered
 #define WATCH_RETRY_NS CLOCK_SECOND // without memory
 
-struct watched { // one kind
+struct kind_watch {
     struct cluster_io *io;
     size_t kind;
     struct reflector *reflector;
     const char *kept[2]; // fields kept of objects that are too large
-    int64_t next_ns;
-    bool rewound;   // since the last list
-    bool too_large; // some object was
-    bool settled;   // it has been in another state than at the start
+    bool rewound;        // since the last list
+    bool too_large;      // some object was
+    bool settled;        // it has been in another state than at the start
 };
 
 struct cluster_io {
-    struct cluster_io_options options;
-    int64_t watch_at_ns; // when what could not be opened is tried again
-    bool has_objects;    // some object was seen
-    struct probe *probe;
-    struct cluster_identity identity;
-    struct client *client;
+    struct cluster_scope scope;
+    int64_t retry_at_ns; // when watches that could not be opened are tried again
+    struct {
+        char *uid, *version;   // of namespace kube-system as last read; NULL: not yet
+    } identity;                // of the cluster
     struct recorder *recorder; // management only
-    struct pod_events *pods;   // worker only, or NULL
-    struct kueue_workloads *queued;
-    struct capacity_watch *capacity;
-    struct field_check *fields;       // management only
-    struct worker_namespaces *spaces; // worker only
-    struct watched **watched;         // of the first n_watched kinds
-    struct fencing *fencing;          // worker only, or NULL
-    struct access *access;            // worker only, or NULL
-    size_t n_watched;
-    struct ticket *tickets;      // of unanswered commands
+    struct kind_watch **kinds; // of the first n_kinds kinds
+    size_t n_kinds;
+    struct watcher_set watchers;
+    struct in_flight *in_flight; // a list
     uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
     size_t n_answered;           // ever
 };
 
-// Where the answer to a command goes.
-struct ticket {
+// Where the answer to a request goes.
+struct in_flight {
     struct cluster_io *io;
-    struct ticket *next, *previous;
+    struct in_flight *next, *previous;
     uint64_t command;
-    bool writes;
-    uint64_t object; // hash of the namespace and name of what it writes
-    struct access_subject subject;
+    bool patches;
+    uint64_t object; // hash of the namespace and name of the object that it patches
+    struct written_object written;
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of cluster_io_ask, else NULL
     void *ctx;
 };
 
 static void post(struct cluster_io *io, struct engine_event *event) {
-    event->cluster = io->options.cluster;
-    io->options.post(io->options.ctx, event);
+    cluster_post(&io->scope, event);
 }
 
 static void on_listing(void *ctx, const char *version) {
-    struct watched *w = ctx;
-    kueue_workloads_listing(w->io->queued, w->kind);
-    if (w->io->fields)
-        field_check_listing(w->io->fields, w->kind, version);
+    struct kind_watch *w = ctx;
+    watcher_set_notify(&w->io->watchers,
+                       &(struct cluster_notice){.type = NOTICE_LISTING, .kind = w->kind, .version = version});
     post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
@@ -92,11 +72,11 @@ static uint64_t name_hash(const char *namespace_, const char *name) {
 
 // While a write of a workload is in flight the engine waits for the answer, which often comes just after the event.
 static bool is_written(const struct cluster_io *io, const struct object *object) {
-    if (io->options.cluster != ENGINE_MANAGEMENT)
+    if (io->scope.cluster != ENGINE_MANAGEMENT)
         return false;
     uint64_t hash = name_hash(object_namespace(object->value), object_name(object->value));
-    for (const struct ticket *ticket = io->tickets; ticket; ticket = ticket->next)
-        if (ticket->writes && ticket->object == hash)
+    for (const struct in_flight *sent = io->in_flight; sent; sent = sent->next)
+        if (sent->patches && sent->object == hash)
             return true;
     return false;
 }
@@ -110,35 +90,27 @@ static bool is_echo(const struct cluster_io *io, const struct object *object) {
     return is_written(io, object);
 }
 
-// In a worker there is nothing else.
-static bool is_delegated(const struct cluster_io *io, size_t k, const struct object *object) {
-    const struct kind *kind = io->options.settings.kinds[k];
-    return io->options.cluster != ENGINE_MANAGEMENT ||
-           text_equal(json_string(pointer_find(object->value, kind->abi.managed_by)), kind->managed_by);
-}
-
 static void on_seen(void *ctx, struct object *object) {
-    struct watched *w = ctx;
-    w->io->has_objects = true;
+    struct kind_watch *w = ctx;
+    w->io->scope.has_objects = true;
     w->too_large |= object->too_large || object->reduced;
-    if (w->io->pods)
-        pod_events_mirror(w->io->pods, w->kind, object->value);
-    if (is_delegated(w->io, w->kind, object))
-        kueue_workloads_seen(w->io->queued, w->kind, object->value);
+    watcher_set_notify(&w->io->watchers,
+                       &(struct cluster_notice){.type = NOTICE_SEEN, .kind = w->kind, .object = object->value});
     bool echo = is_echo(w->io, object);
     post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
 }
 
 static void on_gone(void *ctx, struct object *object) {
-    struct watched *w = ctx;
-    kueue_workloads_gone(w->io->queued, object->value);
+    struct kind_watch *w = ctx;
+    watcher_set_notify(&w->io->watchers,
+                       &(struct cluster_notice){.type = NOTICE_GONE, .kind = w->kind, .object = object->value});
     post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = w->kind, .object = object});
 }
 
 static void on_listed(void *ctx, const char *version) {
-    struct watched *w = ctx;
+    struct kind_watch *w = ctx;
     w->rewound = false;
-    kueue_workloads_listed(w->io->queued, w->kind);
+    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_LISTED, .kind = w->kind});
     int64_t revision = 0;
     if (!text_to_int64(reflector_version(w->reflector), &revision))
         revision = 0;
@@ -147,86 +119,115 @@ static void on_listed(void *ctx, const char *version) {
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct watched *w = ctx;
+    struct kind_watch *w = ctx;
     w->settled |= state != REFLECTOR_STARTING;
     if (state == REFLECTOR_LOST)
-        probe_disconnected(w->io->probe); // the engine waits for the cluster's identity
-    fencing_look(w->io->fencing);
+        probe_disconnected(w->io->scope.probe); // the engine waits for the cluster's identity
+    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_STATE, .kind = w->kind});
     post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
 }
 
 static void on_rewound(void *ctx, const char *problem) {
-    struct watched *w = ctx;
+    struct kind_watch *w = ctx;
     struct cluster_io *io = w->io;
     bool known = w->rewound;
     w->rewound = true;
     io->n_answered = 0; // versions may come again, of other contents
-    probe_disconnected(io->probe);
+    probe_disconnected(io->scope.probe);
     post(io, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
     // A rewind seen for one kind applies to all.
-    for (size_t k = 0; k < io->n_watched && !known; k++)
-        if (!io->watched[k]->rewound) {
-            io->watched[k]->rewound = true;
-            reflector_rewind(io->watched[k]->reflector, problem);
+    for (size_t k = 0; k < io->n_kinds && !known; k++)
+        if (!io->kinds[k]->rewound) {
+            io->kinds[k]->rewound = true;
+            reflector_rewind(io->kinds[k]->reflector, problem);
         }
+}
+
+// A changed or older namespace kube-system, as a sentence; NULL: unchanged.
+static const char *find_rewound(const struct cluster_io *io, const char *uid, const char *version) {
+    bool comparable = true;
+    if (!io->identity.uid || *uid == '\0')
+        return NULL;
+    if (strcmp(io->identity.uid, uid) != 0)
+        return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
+    if (object_version_compare(version, io->identity.version, &comparable) < 0)
+        return "namespace kube-system is older than before: the cluster was restored from a backup";
+    return NULL;
+}
+
+// Without memory the next identity is compared with the old one again.
+static void replace_text(char **text, const char *by) {
+    char *copy = strdup(by);
+    if (!copy)
+        return;
+    free(*text);
+    *text = copy;
 }
 
 static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
     struct cluster_io *io = ctx;
     post(io, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
-    const char *rewound = cluster_identity_read(&io->identity, uid, version);
-    for (size_t k = 0; rewound && k < io->n_watched; k++)
-        reflector_rewind(io->watched[k]->reflector, rewound);
+    const char *rewound = find_rewound(io, uid, version);
+    if (*uid) {
+        replace_text(&io->identity.version, version);
+        replace_text(&io->identity.uid, uid);
+    }
+    for (size_t k = 0; rewound && k < io->n_kinds; k++)
+        reflector_rewind(io->kinds[k]->reflector, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
     struct cluster_io *io = ctx;
     post(io, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, repeated, heard_ns, problem}});
-    for (size_t k = 0; contact == CONTACT_GOOD && k < io->n_watched; k++)
-        reflector_hurry(io->watched[k]->reflector);
-    if (contact == CONTACT_GOOD)
-        capacity_watch_hurry(io->capacity);
-}
-
-static struct ticket *take_ticket(struct cluster_io *io, uint64_t command, struct moment now) {
-    struct ticket *ticket = malloc(sizeof *ticket);
-    if (!ticket)
-        return NULL;
-    *ticket = (struct ticket){.io = io, .next = io->tickets, .command = command, .sent_ns = now.mono_ns};
-    if (ticket->next)
-        ticket->next->previous = ticket;
-    io->tickets = ticket;
-    return ticket;
-}
-
-static void free_ticket(struct ticket *ticket) {
-    if (!ticket)
+    if (contact != CONTACT_GOOD)
         return;
-    if (ticket->next)
-        ticket->next->previous = ticket->previous;
-    if (ticket->previous)
-        ticket->previous->next = ticket->next;
-    else
-        ticket->io->tickets = ticket->next;
-    free(ticket);
+    for (size_t k = 0; k < io->n_kinds; k++)
+        reflector_hurry(io->kinds[k]->reflector);
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REACHED});
+}
+
+static struct in_flight *add_in_flight(struct cluster_io *io, uint64_t command, struct moment now) {
+    struct in_flight *sent = malloc(sizeof *sent);
+    if (!sent)
+        return NULL;
+    *sent = (struct in_flight){.io = io,
+                               .next = io->in_flight,
+                               .command = command,
+                               .written.kind = SIZE_MAX, // of none
+                               .sent_ns = now.mono_ns};
+    if (sent->next)
+        sent->next->previous = sent;
+    io->in_flight = sent;
+    return sent;
+}
+
+static void free_in_flight(struct in_flight *sent) {
+    if (!sent)
+        return;
+    if (sent->next)
+        sent->next->previous = sent->previous;
+    *(sent->previous ? &sent->previous->next : &sent->io->in_flight) = sent->next;
+    free(sent);
 }
 
 static void on_answer(void *ctx, struct response *response) {
-    struct ticket *ticket = ctx;
-    struct cluster_io *io = ticket->io;
-    if (ticket->done) {
-        ticket->done(ticket->ctx, response);
-        free_ticket(ticket);
+    struct in_flight *sent = ctx;
+    struct cluster_io *io = sent->io;
+    if (sent->done) {
+        sent->done(sent->ctx, response);
+        free_in_flight(sent);
         return;
     }
-    access_answered(io->access, &ticket->subject, io->options.settings.kinds, response);
+    if (response->reason == REASON_FORBIDDEN && sent->written.kind < io->n_kinds)
+        watcher_set_notify(&io->watchers,
+                           &(struct cluster_notice){.type = NOTICE_FORBIDDEN, .written = &sent->written});
     if (response->object)
         io->answered[io->n_answered++ % ANSWERED] = version_hash(response->object);
-    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
-    free_ticket(ticket);
+    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {sent->command, response, sent->sent_ns}});
+    free_in_flight(sent);
 }
 
-static void free_watched(struct watched *w) {
+static void free_kind(struct kind_watch *w) {
     if (w)
         reflector_free(w->reflector);
     free(w);
@@ -234,13 +235,13 @@ static void free_watched(struct watched *w) {
 
 // The next one.
 static struct error *watch_kind(struct cluster_io *io) {
-    const struct cluster_io_options *options = &io->options;
-    size_t kind = io->n_watched;
-    const wharf_kind *abi = &options->settings.kinds[kind]->abi;
-    bool worker = options->cluster != ENGINE_MANAGEMENT;
-    AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, options->origin) : NULL;
-    struct watched **place = array_next(&io->watched, kind, sizeof(struct watched *));
-    struct watched *w = place ? calloc(1, sizeof *w) : NULL;
+    const struct cluster_scope *scope = &io->scope;
+    size_t kind = io->n_kinds;
+    const wharf_kind *abi = &scope->settings.kinds[kind]->abi;
+    bool worker = scope->cluster != ENGINE_MANAGEMENT;
+    AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, scope->origin) : NULL;
+    struct kind_watch **place = array_next(&io->kinds, kind, sizeof(struct kind_watch *));
+    struct kind_watch *w = place ? calloc(1, sizeof *w) : NULL;
     if (!w || (worker && !selector)) {
         free(w);
         return error_no_memory();
@@ -249,132 +250,56 @@ static struct error *watch_kind(struct cluster_io *io) {
     w->kind = kind;
     w->kept[0] = abi->managed_by; // to see whether the object is delegated
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
-    struct error *error = reflector_new(&(struct reflector_options){.cluster = options->name,
-                                                                    .group = abi->group,
-                                                                    .plural = abi->plural,
-                                                                    .versions = abi->versions,
-                                                                    .label_selector = selector,
-                                                                    .watch_list = options->watch_list,
-                                                                    .budget = options->budget,
-                                                                    .kept = w->kept,
-                                                                    .probe = io->probe,
-                                                                    .meter = io->options.meter,
-                                                                    .seed = options->seed + kind + 1},
-                                        options->transport, &handler, &w->reflector);
+    struct reflector_options options = cluster_watch_options(scope, abi->plural);
+    options.group = abi->group;
+    options.versions = abi->versions;
+    options.label_selector = selector;
+    options.kept = w->kept;
+    options.probe = scope->probe;
+    struct error *error = reflector_new(&options, scope->transport, &handler, &w->reflector);
     if (error) {
-        free_watched(w);
+        free_kind(w);
         return error;
     }
     *place = w;
-    io->n_watched++;
+    io->n_kinds++;
     return NULL;
 }
 
-static void post_guest(void *ctx, struct engine_event *event) {
-    post(ctx, event);
-}
-
-static struct error *watch_pods(struct cluster_io *io) {
-    const struct cluster_io_options *options = &io->options;
-    return pod_events_new(&(struct pod_events_options){.cluster = options->name,
-                                                       .transport = options->transport,
-                                                       .budget = options->budget,
-                                                       .meter = io->options.meter,
-                                                       .origin = options->origin,
-                                                       .kinds = options->settings.kinds,
-                                                       .n_kinds = options->settings.n_kinds,
-                                                       .normal = options->settings.pod_events == POD_EVENTS_ALL,
-                                                       .seed = options->seed,
-                                                       .post = post_guest,
-                                                       .ctx = io},
-                          &io->pods);
-}
-
-static bool wants_capacity(const struct cluster_io *io) {
-    return io->options.cluster != ENGINE_MANAGEMENT && io->options.settings.capacity;
-}
-
-static struct error *watch_capacity(struct cluster_io *io) {
-    const struct cluster_io_options *options = &io->options;
-    return capacity_watch_new(&(struct capacity_watch_options){.cluster = options->name,
-                                                               .transport = options->transport,
-                                                               .budget = options->budget,
-                                                               .meter = options->meter,
-                                                               .probe = io->probe,
-                                                               .watch_list = options->watch_list,
-                                                               .seed = options->seed * 3 + 1,
-                                                               .post = post_guest,
-                                                               .ctx = io},
-                              &io->capacity);
-}
-
-static void on_field(void *ctx, size_t kind, bool lacks) {
-    post(ctx, &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = lacks});
-}
-
-static struct error *check_fields(struct cluster_io *io) {
-    const struct cluster_io_options *options = &io->options;
-    return field_check_new(&(struct field_check_options){.transport = options->transport,
-                                                         .kinds = options->settings.kinds,
-                                                         .n_kinds = options->settings.n_kinds,
-                                                         .found = on_field,
-                                                         .ctx = io},
-                           &io->fields);
-}
-
-static bool wants_pods(const struct cluster_io *io) {
-    return io->options.cluster != ENGINE_MANAGEMENT && io->options.settings.pod_events != POD_EVENTS_NONE;
-}
-
-static struct error *keep_leases(struct cluster_io *io) {
-    const struct cluster_io_options *o = &io->options;
-    struct fencing_options options = {io->client,          o->name,    o->origin, o->instance, o->gates,
-                                      o->settings.fencing, post_guest, io};
-    return fencing_new(&options, &io->fencing);
-}
-
-static struct error *fill_io(struct cluster_io *io) {
-    const struct cluster_io_options *options = &io->options;
-    struct probe_handler handler = {on_identity, on_contact, io};
-    struct error *error = probe_new(options->name, options->transport, &handler, &io->probe);
-    if (!error)
-        probe_measure(io->probe, io->options.meter);
-    struct client_options client = {.cluster = options->name,
-                                    .transport = options->transport,
-                                    .budget = options->budget,
-                                    .probe = io->probe,
-                                    .meter = io->options.meter};
-    if (!error)
-        error = client_new(&client, &io->client);
-    if (!error && options->cluster == ENGINE_MANAGEMENT)
-        error = recorder_new(io->client, options->controller_name, options->instance, options->seed, &io->recorder);
-    if (io->recorder)
-        recorder_gate(io->recorder, gates_any(options->gates));
-    if (!error && wants_capacity(io)) // told before any watch is connected
-        error = watch_capacity(io);
-    if (!error && wants_pods(io))
-        error = watch_pods(io);
-    if (!error && options->cluster == ENGINE_MANAGEMENT)
-        error = check_fields(io);
-    if (!error)
-        error = link_watch_queued(options, post_guest, io, &io->queued);
-    if (!error && options->cluster != ENGINE_MANAGEMENT)
-        error = link_watch_spaces(options, post_guest, io, &io->spaces);
-    if (!error && options->cluster != ENGINE_MANAGEMENT)
-        error = keep_leases(io);
-    if (!error && options->cluster != ENGINE_MANAGEMENT)
-        error = access_new(io->client, io->probe, post_guest, io, &io->access);
-    while (!error && io->n_watched < options->settings.n_kinds)
+// Opens the watches that the settings ask for and that are missing.
+static struct error *open_watches(struct cluster_io *io) {
+    struct error *error = watcher_set_update(&io->watchers, &io->scope);
+    while (!error && io->n_kinds < io->scope.settings.n_kinds)
         error = watch_kind(io);
     return error;
 }
 
-struct error *cluster_io_new(const struct cluster_io_options *options, struct cluster_io **out) {
+static struct error *fill_io(struct cluster_io *io) {
+    struct cluster_scope *scope = &io->scope;
+    struct probe_handler handler = {on_identity, on_contact, io};
+    struct error *error = probe_new(scope->name, scope->transport, &handler, &scope->probe);
+    if (!error)
+        probe_measure(scope->probe, scope->meter);
+    struct client_options client = {.cluster = scope->name,
+                                    .transport = scope->transport,
+                                    .budget = scope->budget,
+                                    .probe = scope->probe,
+                                    .meter = scope->meter};
+    if (!error)
+        error = client_new(&client, &scope->client);
+    if (!error && scope->cluster == ENGINE_MANAGEMENT)
+        error = recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder);
+    if (io->recorder)
+        recorder_gate(io->recorder, gates_any(scope->gates));
+    return error ? error : open_watches(io);
+}
+
+struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_io **out) {
     *out = NULL;
     struct cluster_io *io = calloc(1, sizeof *io);
     if (!io)
         return error_no_memory();
-    *io = (struct cluster_io){.options = *options};
+    *io = (struct cluster_io){.scope = *scope};
     struct error *error = fill_io(io);
     if (error) {
         cluster_io_free(io);
@@ -393,25 +318,20 @@ static void read_failed(void (*done)(void *ctx, struct response *response), void
 void cluster_io_free(struct cluster_io *io) {
     if (!io)
         return;
-    for (size_t k = 0; k < io->n_watched; k++)
-        free_watched(io->watched[k]);
-    capacity_watch_free(io->capacity);
-    pod_events_free(io->pods);
-    field_check_free(io->fields);
-    kueue_workloads_free(io->queued);
-    worker_namespaces_free(io->spaces);
-    fencing_free(io->fencing);
+    for (size_t k = 0; k < io->n_kinds; k++)
+        free_kind(io->kinds[k]);
+    watcher_set_stop(&io->watchers);
     recorder_free(io->recorder);
-    client_free(io->client);
-    access_free(io->access);
-    probe_free(io->probe);
-    cluster_identity_clear(&io->identity);
-    while (io->tickets) {
-        if (io->tickets->done)
-            read_failed(io->tickets->done, io->tickets->ctx, "the connection to the cluster was closed");
-        free_ticket(io->tickets);
+    client_free(io->scope.client);
+    probe_free(io->scope.probe);
+    free(io->identity.uid);
+    free(io->identity.version);
+    while (io->in_flight) {
+        if (io->in_flight->done)
+            read_failed(io->in_flight->done, io->in_flight->ctx, "the connection to the cluster was closed");
+        free_in_flight(io->in_flight);
     }
-    free(io->watched);
+    free(io->kinds);
     free(io);
 }
 
@@ -426,75 +346,88 @@ static void answer_locally(struct cluster_io *io, uint64_t command, int64_t sent
 void cluster_io_close(struct cluster_io *io, const char *message) {
     if (!io)
         return;
-    client_free(io->client); // cancels the requests
-    io->client = NULL;
-    while (io->tickets) {
-        if (io->tickets->done)
-            read_failed(io->tickets->done, io->tickets->ctx, message);
+    client_free(TAKE(io->scope.client)); // cancels the requests
+    while (io->in_flight) {
+        if (io->in_flight->done)
+            read_failed(io->in_flight->done, io->in_flight->ctx, message);
         else
-            answer_locally(io, io->tickets->command, io->tickets->sent_ns, REASON_UNKNOWN_OUTCOME, message);
-        free_ticket(io->tickets);
+            answer_locally(io, io->in_flight->command, io->in_flight->sent_ns, REASON_UNKNOWN_OUTCOME, message);
+        free_in_flight(io->in_flight);
     }
-    access_end(io->access);
-    for (size_t k = 0; k < io->n_watched; k++)
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING});
+    for (size_t k = 0; k < io->n_kinds; k++)
         post(io, &(struct engine_event){.type = EVENT_STATE, .kind = k, .watch = {REFLECTOR_LOST, message}});
     cluster_io_free(io);
 }
 
-static bool writes(const struct request *request) {
-    return (request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH) && request->dry_run == DRY_RUN_NO;
+static size_t kind_of(const struct cluster_io *io, const struct resource *resource) {
+    size_t k = 0;
+    for (; k < io->scope.settings.n_kinds; k++) {
+        const wharf_kind *abi = &io->scope.settings.kinds[k]->abi;
+        if (strcmp(abi->plural, resource->plural) == 0 && strcmp(abi->group, resource->group) == 0)
+            break;
+    }
+    return k;
+}
+
+static void note_write(struct in_flight *sent, const struct request *request) {
+    bool patches = request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH;
+    sent->patches = patches && request->dry_run == DRY_RUN_NO;
+    if (sent->patches)
+        sent->object = name_hash(request->namespace_, request->name);
+    if (!patches && request->verb != VERB_CREATE && request->verb != VERB_DELETE)
+        return;
+    sent->written.kind = kind_of(sent->io, &request->resource);
+    sent->written.verb = request->verb;
+    text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
 }
 
 void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command) {
-    struct ticket *ticket = take_ticket(io, command->id, now);
-    if (ticket && writes(&command->request)) {
-        ticket->writes = true;
-        ticket->object = name_hash(command->request.namespace_, command->request.name);
-    }
-    if (ticket && io->access)
-        access_subject(io->options.settings.kinds, io->options.settings.n_kinds, &command->request, &ticket->subject);
-    if (command->request.verb != VERB_GET && command->request.verb != VERB_RAW_GET)
-        command->request.gate = gates_at(io->options.gates, command->shard);
-    struct error *error =
-        ticket ? client_submit(io->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
+    struct request *request = &command->request;
+    struct in_flight *sent = add_in_flight(io, command->id, now);
+    if (sent)
+        note_write(sent, request);
+    if (request->verb != VERB_GET && request->verb != VERB_RAW_GET)
+        request->gate = gates_at(io->scope.gates, command->shard);
+    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
     if (error) {
         bool memory = error->code == ERROR_NO_MEMORY;
         answer_locally(io, command->id, 0, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
         error_free(error);
-        free_ticket(ticket);
+        free_in_flight(sent);
     }
     command_free(command);
 }
 
 void cluster_io_ask(struct cluster_io *io, const struct request *request,
                     void (*done)(void *ctx, struct response *response), void *ctx) {
-    struct ticket *ticket = take_ticket(io, 0, (struct moment){0});
-    if (ticket) {
-        ticket->done = done;
-        ticket->ctx = ctx;
+    struct in_flight *sent = add_in_flight(io, 0, (struct moment){0});
+    if (sent) {
+        sent->done = done;
+        sent->ctx = ctx;
     }
-    struct error *error = ticket ? client_submit(io->client, request, on_answer, ticket, NULL) : error_no_memory();
+    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
     if (!error)
         return;
     read_failed(done, ctx, error_text(error));
     error_free(error);
-    free_ticket(ticket);
+    free_in_flight(sent);
 }
 
 void cluster_io_relist(struct cluster_io *io, size_t kind) {
-    if (kind == RELIST_SPACES && io->spaces)
-        worker_namespaces_want(io->spaces);
-    if (kind < io->n_watched)
-        reflector_relist(io->watched[kind]->reflector);
+    if (kind == RELIST_SPACES)
+        watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
+    if (kind < io->n_kinds)
+        reflector_relist(io->kinds[kind]->reflector);
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {
-    if (event->kind >= io->options.settings.n_kinds) { // added, and the settings were lost for lack of memory
+    if (event->kind >= io->scope.settings.n_kinds) { // added, and the settings were lost for lack of memory
         workload_event_free(event);
         return;
     }
     struct event record = {.api_version = event->api_version,
-                           .kind = io->options.settings.kinds[event->kind]->abi.kind,
+                           .kind = io->scope.settings.kinds[event->kind]->abi.kind,
                            .namespace_ = event->namespace_,
                            .name = event->name,
                            .uid = event->uid,
@@ -508,89 +441,56 @@ void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_
 }
 
 void cluster_io_configure(struct cluster_io *io, const struct cluster_io_settings *settings) {
-    io->options.settings = *settings;
-    io->watch_at_ns = 0;
-    if (io->capacity && !wants_capacity(io)) {
-        capacity_watch_free(TAKE(io->capacity));
-        post(io, &(struct engine_event){.type = EVENT_CAPACITY, .capacity = {.state = CAPACITY_OFF}});
-    }
-    if (io->fields)
-        field_check_set_kinds(io->fields, settings->kinds, settings->n_kinds);
-    fencing_configure(io->fencing, &settings->fencing);
-    if (!io->pods)
-        return;
-    pod_events_set_kinds(io->pods, settings->kinds, settings->n_kinds);
-    pod_events_set_normal(io->pods, settings->pod_events == POD_EVENTS_ALL);
-    if (!wants_pods(io))
-        pod_events_free(TAKE(io->pods));
+    io->scope.settings = *settings;
+    io->retry_at_ns = 0;
+    watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
 }
 
 void cluster_io_accept_larger(struct cluster_io *io) {
-    for (size_t k = 0; k < io->n_watched; k++)
-        if (io->watched[k]->too_large) {
-            io->watched[k]->too_large = false;
-            reflector_relist(io->watched[k]->reflector);
+    for (size_t k = 0; k < io->n_kinds; k++)
+        if (io->kinds[k]->too_large) {
+            io->kinds[k]->too_large = false;
+            reflector_relist(io->kinds[k]->reflector);
         }
 }
 
 void cluster_io_fence(struct cluster_io *io, uint64_t shards) {
-    fencing_renew(io->fencing, shards);
+    io->scope.guard_shards = shards;
 }
 
-// Opens what the settings ask for and is not there.
-static int64_t open_missing(struct cluster_io *io, struct moment now) {
-    struct error *error = NULL;
-    bool pods = wants_pods(io) && !io->pods, capacity = wants_capacity(io) && !io->capacity;
-    if (!pods && !capacity && io->n_watched == io->options.settings.n_kinds)
-        return CLOCK_NEVER;
-    if (now.mono_ns < io->watch_at_ns)
-        return io->watch_at_ns;
-    while (!error && io->n_watched < io->options.settings.n_kinds)
-        error = watch_kind(io);
-    if (!error && pods)
-        error = watch_pods(io);
-    if (!error && capacity)
-        error = watch_capacity(io);
-    if (io->pods && pods && io->has_objects)
-        pod_events_begin(io->pods);
+// Returns when watches that cannot be opened now are tried again.
+static int64_t update_watches(struct cluster_io *io, struct moment now) {
+    if (now.mono_ns < io->retry_at_ns)
+        return io->retry_at_ns;
+    struct error *error = open_watches(io);
     if (!error)
         return CLOCK_NEVER;
-    log_fields(LOG_ERROR, "a kind, or Events, cannot be watched yet", {"cluster", io->options.name},
+    log_fields(LOG_ERROR, "a kind, or Events, cannot be watched yet", {"cluster", io->scope.name},
                {"error", error_text(error)});
     error_free(error);
-    io->watch_at_ns = now.mono_ns + WATCH_RETRY_NS;
-    return io->watch_at_ns;
+    io->retry_at_ns = now.mono_ns + WATCH_RETRY_NS;
+    return io->retry_at_ns;
 }
 
 int64_t cluster_io_tick(struct cluster_io *io, struct moment now) {
-    int64_t next_ns = clock_earlier(open_missing(io, now), probe_tick(io->probe, now)); // which may cause relists
-    for (size_t k = 0; k < io->n_watched; k++)
-        next_ns = clock_earlier(next_ns, reflector_tick(io->watched[k]->reflector, now));
-    if (io->capacity)
-        next_ns = clock_earlier(next_ns, capacity_watch_tick(io->capacity, now));
-    if (io->pods)
-        next_ns = clock_earlier(next_ns, pod_events_tick(io->pods, now));
-    if (io->fields)
-        next_ns = clock_earlier(next_ns, field_check_tick(io->fields, now));
-    next_ns = clock_earlier(next_ns, kueue_workloads_tick(io->queued, now));
-    if (io->spaces)
-        next_ns = clock_earlier(next_ns, worker_namespaces_tick(io->spaces, now));
-    next_ns = clock_earlier(next_ns, fencing_tick(io->fencing, now));
+    int64_t next_ns = clock_earlier(update_watches(io, now), probe_tick(io->scope.probe, now)); // which may relist
+    for (size_t k = 0; k < io->n_kinds; k++)
+        next_ns = clock_earlier(next_ns, reflector_tick(io->kinds[k]->reflector, now));
+    next_ns = clock_earlier(next_ns, watcher_set_step(&io->watchers, now));
     if (io->recorder)
         next_ns = clock_earlier(next_ns, recorder_tick(io->recorder, now));
-    next_ns = clock_earlier(next_ns, access_tick(io->access, now));
-    int64_t at_ns = client_tick(io->client, now);
-    meter_publish(io->options.meter, io->recorder ? recorder_dropped(io->recorder) : 0, probe_heard_ns(io->probe));
-    return at_ns < next_ns ? at_ns : next_ns;
+    next_ns = clock_earlier(next_ns, client_tick(io->scope.client, now));
+    meter_publish(io->scope.meter, io->recorder ? recorder_dropped(io->recorder) : 0, probe_heard_ns(io->scope.probe));
+    return next_ns;
 }
 
 bool cluster_io_is_settled(const struct cluster_io *io) {
-    for (size_t k = 0; k < io->n_watched; k++)
-        if (!io->watched[k]->settled)
+    for (size_t k = 0; k < io->n_kinds; k++)
+        if (!io->kinds[k]->settled)
             return false;
     return true;
 }
 
 size_t cluster_io_pending(const struct cluster_io *io) {
-    return client_pending(io->client);
+    return client_pending(io->scope.client);
 }

@@ -1,45 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One cluster: a client for commands, a reflector per kind, and the Event recorder for the management cluster.
-// Translates between the engine's events and commands and core/kube. Runs on the thread of its transport; shared by
-// production and simulation.
+// The I/O of one cluster: a client for commands, a reflector for each kind, the watchers of the table (watcher.h), and
+// the Event recorder of the management cluster. Translates between the engine's events and commands and core/kube. Runs
+// on the thread of its transport; shared by production and simulation.
 #ifndef WHARF_HOST_IO_CLUSTER_IO_H
 #define WHARF_HOST_IO_CLUSTER_IO_H
 
-#include "core/config/config.h"
-#include "core/engine/engine.h"
-#include "core/host/fencing.h"
-
-// What may change while it is used.
-struct cluster_io_settings {
-    struct kind *const *kinds; // not owned
-    size_t n_kinds;
-    enum pod_events_level pod_events; // of a worker
-    bool capacity;                    // of a worker: what is left of its nodes is told
-    struct fencing_settings fencing;
-};
-
-struct cluster_io_options { // strings live as long as the cluster_io
-    size_t cluster;         // ENGINE_MANAGEMENT or a worker's number
-    const char *name;
-    struct transport *transport; // not owned
-    struct cluster_io_settings settings;
-    struct meter *meter;         // counts what the cluster_io does, not owned; may be NULL
-    struct budget *budget;       // memory budget of the cluster, not owned; may be NULL
-    const char *origin;          // workers are listed and watched with this label value only
-    const char *controller_name; // reportingController of Events
-    const char *instance;        // reportingInstance of Events, copied
-    struct gates *gates;         // of what is written, not owned; NULL: always open
-    bool watch_list;
-    uint64_t seed;
-    // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
-    // the call only. The receiver sets `now` and `received_ns`. Called on the cluster_io's thread, from
-    // cluster_io_tick, cluster_io_command and the transport's handlers.
-    void (*post)(void *ctx, struct engine_event *event);
-    void *ctx;
-};
+#include "core/host/watchers/watcher.h"
 
 struct cluster_io;
-struct error *cluster_io_new(const struct cluster_io_options *options, struct cluster_io **out);
+struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_io **out);
 // Cancels requests in flight; nothing is posted afterwards.
 void cluster_io_free(struct cluster_io *io);
 

@@ -7,7 +7,6 @@
 #include "core/base/thread.h"
 #include "core/host/host_internal.h"
 #include "core/host/token_life.h"
-#include "core/host/watchers/watcher.h"
 #include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
@@ -56,8 +55,7 @@ static int64_t tick(void *ctx, struct moment now) {
         atomic_store(&thread->pending, cluster_io_pending(thread->io));
     }
     publish_credentials(thread);
-    if (thread->cluster == ENGINE_MANAGEMENT)
-        next_ns = clock_earlier(next_ns, guests_tick(thread, now));
+    next_ns = clock_earlier(next_ns, watcher_set_step(&thread->attached, now));
     return clock_earlier(next_ns, outbox_tick(&thread->outbox, clock_now().mono_ns));
 }
 
@@ -88,6 +86,8 @@ static struct error *make(struct host *host, size_t cluster, const char *name, c
     budget_init(&thread->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes,
                 &thread->stop);
     outbox_init(&thread->outbox, host->inbox);
+    if (gethostname(thread->instance, sizeof thread->instance - 1) != 0)
+        text_copy(thread->instance, sizeof thread->instance, "wharf");
     if (!thread->name || (spec && !worker_spec_copy(spec, &thread->spec)) ||
         !exec_policy_copy(host_policy(host), &thread->policy)) {
         cluster_thread_free(thread);
@@ -107,6 +107,18 @@ static struct error *open_connection(struct cluster_thread *thread) {
     error = error_wrap(error, "cluster %s", thread->name);
     if (!error)
         error = connection_open(&thread->connection, &thread->budget);
+    thread->scope = (struct cluster_scope){.cluster = thread->cluster,
+                                           .name = thread->name,
+                                           .connection = &thread->connection,
+                                           .transport = thread->connection.transport,
+                                           .meter = thread->meter,
+                                           .budget = &thread->budget,
+                                           .controller_name = config->controller_name,
+                                           .instance = thread->instance,
+                                           .gates = elections_gates(thread->host->elections),
+                                           .watch_list = true,
+                                           .post = post_event,
+                                           .ctx = thread};
     if (!error)
         error = loop_start(thread->name, thread->connection.transport, tick, thread, &thread->loop);
     return error;
@@ -170,28 +182,13 @@ static void resize(struct cluster_thread *thread) {
 static void open_io(void *arg) {
     struct cluster_thread *thread = arg;
     struct host *host = thread->host;
-    char instance[128];
-    if (gethostname(instance, sizeof instance) != 0)
-        text_copy(instance, sizeof instance, "wharf");
-    instance[sizeof instance - 1] = '\0';
-    struct cluster_io_options options = {.cluster = thread->cluster,
-                                         .name = thread->name,
-                                         .transport = thread->connection.transport,
-                                         .budget = &thread->budget,
-                                         .meter = thread->meter,
-                                         .settings = thread->settings.io,
-                                         .origin = startup_origin(host->startup),
-                                         .controller_name = host->config->controller_name,
-                                         .instance = instance,
-                                         .gates = elections_gates(host->elections),
-                                         .watch_list = true,
-                                         .seed = random_system(),
-                                         .post = post_event,
-                                         .ctx = thread};
+    thread->scope.settings = thread->settings.io;
+    thread->scope.origin = startup_origin(host->startup);
+    thread->scope.seed = random_system();
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(host->startup);
     resize(thread);
-    struct error *error = cluster_io_new(&options, &thread->io);
+    struct error *error = cluster_io_new(&thread->scope, &thread->io);
     if (error)
         log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", thread->name}, {"error", error_text(error)});
     error_free(error);
@@ -210,6 +207,42 @@ void cluster_thread_watch(struct cluster_thread *thread) {
     thread->settings = settings_of(thread);
     thread->configured = thread->host->configured;
     loop_post(thread->loop, open_io, thread);
+}
+
+struct attachment {
+    struct cluster_thread *thread;
+    const struct watcher *row;
+    void *state;
+};
+
+static void attach(void *arg) {
+    struct attachment *attachment = arg;
+    struct cluster_thread *thread = attachment->thread;
+    struct error *error = watcher_set_add(&thread->attached, attachment->row, &thread->scope, attachment->state);
+    if (error)
+        attachment->row->stop(attachment->state);
+    error_free(error);
+    free(attachment);
+}
+
+bool host_attach(struct host *host, const struct watcher *row, void *state) {
+    struct attachment *attachment = malloc(sizeof *attachment);
+    if (!attachment)
+        return false;
+    *attachment = (struct attachment){host->management, row, state};
+    if (host->management->loop && loop_post(host->management->loop, attach, attachment))
+        return true;
+    free(attachment);
+    return false;
+}
+
+static void wake(void *arg) {
+    (void)arg; // a tick follows
+}
+
+void host_step_watchers(struct host *host) {
+    if (host->management->loop)
+        (void)loop_post(host->management->loop, wake, NULL);
 }
 
 struct configuration {
@@ -335,7 +368,7 @@ static void drop_io(void *arg) {
     struct cluster_thread *thread = arg;
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(thread->host->startup);
-    guests_stop(thread);
+    watcher_set_stop(&thread->attached);
     cluster_io_free(thread->io);
     thread->io = NULL;
 }

@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 
 struct host;
-struct host_guest;
 
 // What all connections are given, and may change while they are open.
 struct thread_settings {
@@ -30,6 +29,7 @@ struct cluster_thread {
     struct host *host;
     size_t cluster;
     char *name;          // of the cluster
+    char instance[128];  // of this host, in Events and Leases
     struct meter *meter; // of the cluster
     struct budget budget;
     struct cluster_connection connection;
@@ -45,8 +45,8 @@ struct cluster_thread {
     atomic_bool ended;               // cluster_thread_reap may be called
     struct thread_settings settings; // once it is watched; on that thread
     unsigned configured;             // with which of the host's settings; on the engine's thread
-    struct host_guest *guests;       // of the management cluster, on its thread only
-    size_t n_guests;
+    struct cluster_scope scope;      // on that thread, like `attached`
+    struct watcher_set attached;     // of the management cluster, see host_attach
     // While it is opened.
     struct worker_spec spec;
     struct exec_policy *policy; // a copy of the host's when the connection was begun

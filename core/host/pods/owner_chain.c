@@ -36,9 +36,7 @@ struct link_of_chain {
 
 struct owner_chain {
     struct client *client;
-    char *origin;
-    struct kind *const *kinds;
-    size_t n_kinds;
+    const struct cluster_scope *scope;
     struct map known, plurals;
     struct known *newest, *oldest;
     int64_t full_ns; // of the bucket of requests
@@ -78,22 +76,15 @@ static void clear_search(struct owner_chain *chain) {
     chain->busy = chain->answered = false;
 }
 
-struct error *owner_chain_new(const struct owner_chain_options *options, struct owner_chain **out) {
+struct error *owner_chain_new(const struct cluster_scope *scope, struct client *client, struct owner_chain **out) {
     struct owner_chain *chain = calloc(1, sizeof *chain);
-    char *origin = strdup(options->origin);
-    *out = NULL;
-    if (!chain || !origin) {
-        free(chain);
-        free(origin);
-        return error_no_memory();
-    }
-    chain->client = options->client;
-    chain->origin = origin;
-    chain->kinds = options->kinds;
-    chain->n_kinds = options->n_kinds;
-    map_init(&chain->known, options->seed);
-    map_init(&chain->plurals, options->seed + 1);
     *out = chain;
+    if (!chain)
+        return error_no_memory();
+    chain->scope = scope;
+    chain->client = client;
+    map_init(&chain->known, scope->seed);
+    map_init(&chain->plurals, scope->seed + 1);
     return NULL;
 }
 
@@ -115,7 +106,6 @@ void owner_chain_free(struct owner_chain *chain) {
     }
     map_free(&chain->known);
     map_free(&chain->plurals);
-    free(chain->origin);
     free(chain);
 }
 
@@ -137,9 +127,7 @@ static void forget(struct owner_chain *chain, struct known *known) {
     known_free(known);
 }
 
-void owner_chain_set_kinds(struct owner_chain *chain, struct kind *const *kinds, size_t n_kinds) {
-    chain->kinds = kinds;
-    chain->n_kinds = n_kinds;
+void owner_chain_forget_none(struct owner_chain *chain) {
     for (struct known *known = chain->newest, *next; known; known = next) {
         next = known->older;
         if (known->kind == KIND_NONE)
@@ -246,8 +234,8 @@ static size_t group_length(const char *api_version) {
 
 static size_t own_kind(const struct owner_chain *chain, const struct link_of_chain *link) {
     size_t len = group_length(link->api_version);
-    for (size_t k = 0; k < chain->n_kinds; k++) {
-        const wharf_kind *abi = &chain->kinds[k]->abi;
+    for (size_t k = 0; k < chain->scope->settings.n_kinds; k++) {
+        const wharf_kind *abi = &chain->scope->settings.kinds[k]->abi;
         if (strcmp(abi->kind, link->kind) == 0 && strlen(abi->group) == len &&
             memcmp(abi->group, link->api_version, len) == 0)
             return k;
@@ -260,7 +248,7 @@ static const char *plural_of(const struct owner_chain *chain, const struct link_
     size_t k = own_kind(chain, link);
     *none = false;
     if (k != KIND_NONE)
-        return chain->kinds[k]->abi.plural;
+        return chain->scope->settings.kinds[k]->abi.plural;
     if (strcmp(link->api_version, "v1") == 0 && strcmp(link->kind, "Pod") == 0)
         return "pods";
     AUTO_TEXT key = text_format("%s/%s", link->api_version, link->kind);
@@ -312,8 +300,8 @@ static void ask_object(struct owner_chain *chain, const struct link_of_chain *li
 static void conclude(struct owner_chain *chain, const struct link_of_chain *link, const struct json *object) {
     size_t k = own_kind(chain, link);
     struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
-    if (k == KIND_NONE || !mirror_is_ours(chain->kinds[k], chain->origin, object) || !is_name(mirror.namespace_) ||
-        !is_name(mirror.name) || !is_name(mirror.uid)) {
+    if (k == KIND_NONE || !mirror_is_ours(chain->scope->settings.kinds[k], chain->scope->origin, object) ||
+        !is_name(mirror.namespace_) || !is_name(mirror.name) || !is_name(mirror.uid)) {
         finish(chain, OWNER_NONE, NULL, NULL);
         return;
     }

@@ -5,9 +5,8 @@
 #ifndef WHARF_HOST_PODS_OWNER_CHAIN_H
 #define WHARF_HOST_PODS_OWNER_CHAIN_H
 
-#include "core/adapter/adapters.h"
 #include "core/host/pods/pod_groups.h"
-#include "core/kube/client/client.h"
+#include "core/host/watchers/watcher.h"
 
 struct owner_ref { // an object; strings are copied where it is taken
     const char *api_version, *kind, *namespace_, *name, *uid;
@@ -20,20 +19,13 @@ enum owner_outcome {
     OWNER_FAILED   // it could not be read
 };
 
-struct owner_chain_options {
-    struct client *client; // not owned; ticked by the chain's owner, after the chain
-    const char *origin;    // copied
-    struct kind *const *kinds;
-    size_t n_kinds;
-    uint64_t seed;
-};
-
 struct owner_chain;
-struct error *owner_chain_new(const struct owner_chain_options *options, struct owner_chain **out);
-void owner_chain_free(struct owner_chain *chain); // cancels what is in flight
+// `client` is not owned; ticked by the chain's owner, after the chain.
+struct error *owner_chain_new(const struct cluster_scope *scope, struct client *client, struct owner_chain **out);
+void owner_chain_free(struct owner_chain *chain); // cancels the request in flight
 
-// Kinds that begin with the former ones. That an object belongs to no mirror is forgotten: it may be one of a new kind.
-void owner_chain_set_kinds(struct owner_chain *chain, struct kind *const *kinds, size_t n_kinds);
+// That an object belongs to no mirror is forgotten: it may be of a new kind.
+void owner_chain_forget_none(struct owner_chain *chain);
 
 struct owner_search {
     struct owner_ref from;

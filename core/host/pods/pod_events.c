@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/pods/pod_events.h"
-
+// Events about the pods of mirrors in one worker, posted to the engine: the watch shows them from now on and keeps
+// none, the owner chain leads from a pod to its mirror (owner_chain.h), and reports are aggregated and limited
+// (pod_groups.h). The watch begins with the first mirror, so that a cluster which is refused is not asked. A mirror of
+// which more pods have failed has them read. With a client and a budget of requests of its own, it delays nothing else.
 #include "core/adapter/phase.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods/owner_chain.h"
 #include "core/host/pods/pod_oom.h"
-#include "core/host/watchers/optional_watch.h"
+#include "core/host/watchers/object_watch.h"
+#include "core/host/watchers/watcher.h"
+#include "core/kube/client/meter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +25,8 @@
 #define SEEN_MAX 512                   // kills that were told
 #define FAILURES_MAX 1024              // mirrors whose failures are remembered
 
-struct waiting { // a note whose mirror is looked for
-    struct waiting *next;
+struct pod_search { // a note whose mirror is looked for
+    struct pod_search *next;
     char *api_version, *kind, *namespace_, *name, *uid; // where the search begins
     char *pod, *pod_uid, *reason, *text;
     bool warning, fresh;
@@ -35,25 +39,22 @@ struct failures { // of a mirror, by the hash of its uid
 };
 
 struct pod_events {
-    char *cluster;
+    const struct cluster_scope *scope;
     struct meter *meter;
-    bool normal;
-    struct kind *const *kinds;
-    void (*post)(void *ctx, struct engine_event *event);
-    void *ctx;
+    bool normal; // Events of type Normal too
 
     struct client *client;
-    struct optional_watch *watch;
+    struct object_watch watch;
     struct owner_chain *chain;
     struct pod_groups *groups;
     int64_t now_ns;
     bool begun;            // a mirror was seen; before that there is nothing to watch for
     int64_t since_wall_ns; // earlier kills were told by another process
 
-    struct waiting *first, *last, *current;
+    struct pod_search *first, *last, *current;
     size_t n_waiting;
     int64_t reads_at_ns; // nothing is read before that: the worker refuses it
-    bool told_refused;
+    bool refusal_logged;
 
     char *looks[LOOKS_MAX]; // namespaces
     size_t n_looks;
@@ -64,7 +65,7 @@ struct pod_events {
     struct failures failures[FAILURES_MAX];
 };
 
-static void waiting_free(struct waiting *w) {
+static void waiting_free(struct pod_search *w) {
     char *texts[] = {w->api_version, w->kind, w->namespace_, w->name, w->uid, w->pod, w->pod_uid, w->reason, w->text};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
@@ -94,7 +95,7 @@ static bool is_name(const char *text) {
 }
 
 static bool is_waiting(const struct pod_events *events, uint64_t hash) {
-    const struct waiting *w = events->first;
+    const struct pod_search *w = events->first;
     while (w && w->hash != hash)
         w = w->next;
     return w;
@@ -119,23 +120,23 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
         return;
     bool room = events->n_waiting < WAITING_MAX && is_name(from->api_version) && is_name(from->kind) &&
                 is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
-    struct waiting *w = room ? calloc(1, sizeof *w) : NULL;
+    struct pod_search *w = room ? calloc(1, sizeof *w) : NULL;
     if (!w) {
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
         return;
     }
-    *w = (struct waiting){.api_version = strdup(from->api_version),
-                          .kind = strdup(from->kind),
-                          .namespace_ = strdup(from->namespace_),
-                          .name = strdup(from->name),
-                          .uid = strdup(from->uid),
-                          .pod = strdup(note->pod),
-                          .pod_uid = strdup(note->pod_uid),
-                          .reason = strdup(note->reason),
-                          .text = strdup(note->text),
-                          .warning = note->warning,
-                          .fresh = fresh,
-                          .hash = hash};
+    *w = (struct pod_search){.api_version = strdup(from->api_version),
+                             .kind = strdup(from->kind),
+                             .namespace_ = strdup(from->namespace_),
+                             .name = strdup(from->name),
+                             .uid = strdup(from->uid),
+                             .pod = strdup(note->pod),
+                             .pod_uid = strdup(note->pod_uid),
+                             .reason = strdup(note->reason),
+                             .text = strdup(note->text),
+                             .warning = note->warning,
+                             .fresh = fresh,
+                             .hash = hash};
     if (!w->api_version || !w->kind || !w->namespace_ || !w->name || !w->uid || !w->pod || !w->pod_uid || !w->reason ||
         !w->text) {
         waiting_free(w);
@@ -164,7 +165,6 @@ static void on_seen(void *ctx, struct object *object) {
         // A container that restarts may have been killed meanwhile.
         put(events, &from, &note, strcmp(reason, "BackOff") == 0);
     }
-    object_free(object);
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
@@ -173,94 +173,67 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     meter_pods_watched(events->meter, state == REFLECTOR_CONNECTED);
 }
 
-static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
+static void on_refused(void *ctx, const char *problem) {
     struct pod_events *events = ctx;
-    (void)open_ns;
-    if (first && !events->told_refused)
+    if (!events->refusal_logged)
         log_fields(LOG_WARN,
                    "the worker does not let the host watch Events: what happens to pods there is not seen; grant list "
                    "and watch of events, or set podEvents: none",
-                   {"cluster", events->cluster}, {"error", problem});
-    events->told_refused = true;
+                   {"cluster", events->scope->name}, {"error", problem});
+    events->refusal_logged = true;
 }
 
 static const char *fields_of(bool normal) {
     return normal ? "involvedObject.kind=Pod" : "involvedObject.kind=Pod,type=Warning";
 }
 
-static struct error *make_watch(struct pod_events *events, const struct pod_events_options *options) {
-    static const char *const versions[] = {"v1", NULL};
-    return optional_watch_new(
-        &(struct optional_watch_options){.reflector = {.cluster = events->cluster,
-                                                       .group = "",
-                                                       .plural = "events",
-                                                       .versions = versions,
-                                                       .field_selector = fields_of(options->normal),
-                                                       .from_now = true,
-                                                       .budget = options->budget,
-                                                       .meter = options->meter,
-                                                       .seed = options->seed},
-                                         .transport = options->transport,
-                                         .handler = {reflector_ignore_version, on_seen, reflector_ignore_object,
-                                                     reflector_ignore_version, on_state, NULL, events},
-                                         .refused = on_refused},
-        &events->watch);
-}
-
-struct error *pod_events_new(const struct pod_events_options *options, struct pod_events **out) {
-    struct pod_events *events = calloc(1, sizeof *events);
-    *out = NULL;
-    if (!events)
-        return error_no_memory();
-    events->meter = options->meter;
-    events->normal = options->normal;
-    events->kinds = options->kinds;
-    events->post = options->post;
-    events->ctx = options->ctx;
-    events->cluster = strdup(options->cluster);
-    struct client_options client = {.cluster = options->cluster,
-                                    .transport = options->transport,
-                                    .max_in_flight = 1,
-                                    .budget = options->budget,
-                                    .meter = options->meter};
-    struct error *error = events->cluster ? client_new(&client, &events->client) : error_no_memory();
-    struct owner_chain_options chain = {.client = events->client,
-                                        .origin = options->origin,
-                                        .kinds = options->kinds,
-                                        .n_kinds = options->n_kinds,
-                                        .seed = options->seed};
-    if (!error)
-        error = owner_chain_new(&chain, &events->chain);
-    if (!error)
-        error = pod_groups_new(options->seed, &events->groups);
-    if (!error)
-        error = make_watch(events, options);
-    if (error) {
-        pod_events_free(events);
-        return error;
-    }
-    *out = events;
-    return NULL;
-}
-
-void pod_events_free(struct pod_events *events) {
-    if (!events)
-        return;
-    optional_watch_free(events->watch);
+static void stop(void *state) {
+    struct pod_events *events = state;
+    object_watch_clear(&events->watch);
     owner_chain_free(events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
     if (events->current)
         waiting_free(events->current);
-    for (struct waiting *w = events->first, *next; w; w = next) {
+    for (struct pod_search *w = events->first, *next; w; w = next) {
         next = w->next;
         waiting_free(w);
     }
     for (size_t i = 0; i < events->n_looks; i++)
         free(events->looks[i]);
     meter_pods_watched(events->meter, false);
-    free(events->cluster);
     free(events);
+}
+
+static struct error *start(const struct cluster_scope *scope, void **state) {
+    struct pod_events *events = calloc(1, sizeof *events);
+    if (!events)
+        return error_no_memory();
+    events->scope = scope;
+    events->meter = scope->meter;
+    events->normal = scope->settings.pod_events == POD_EVENTS_ALL;
+    events->begun = scope->has_objects;
+    struct client_options client = {.cluster = scope->name,
+                                    .transport = scope->transport,
+                                    .max_in_flight = 1,
+                                    .budget = scope->budget,
+                                    .meter = scope->meter};
+    struct reflector_options options = cluster_watch_options(scope, "events");
+    options.field_selector = fields_of(events->normal);
+    options.from_now = true;
+    options.watch_list = false;
+    struct object_watch_handler handler = {.seen = on_seen, .state = on_state, .refused = on_refused, .ctx = events};
+    object_watch_init(&events->watch, &options, scope->transport, &handler, false);
+    struct error *error = client_new(&client, &events->client);
+    if (!error)
+        error = owner_chain_new(scope, events->client, &events->chain);
+    if (!error)
+        error = pod_groups_new(scope->seed, &events->groups);
+    if (error)
+        stop(events);
+    else
+        *state = events;
+    return error;
 }
 
 struct oom { // of one pod
@@ -297,20 +270,20 @@ static void read_pod(void *ctx, const struct json *pod) {
     pod_oom_each(pod, oom.events->since_wall_ns, on_oom, &oom);
 }
 
-static void tell_refused(struct pod_events *events, const char *problem) {
+static void handle_refusal(struct pod_events *events, const char *problem) {
     events->reads_at_ns = events->now_ns + REFUSED_NS;
-    if (!events->told_refused)
+    if (!events->refusal_logged)
         log_fields(
             LOG_WARN,
             "the worker does not let the host read pods or their owners: what happens to pods there is not told; "
             "grant get and list of pods, or set podEvents: none",
-            {"cluster", events->cluster}, {"error", problem});
-    events->told_refused = true;
+            {"cluster", events->scope->name}, {"error", problem});
+    events->refusal_logged = true;
 }
 
 static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem) {
     struct pod_events *events = ctx;
-    struct waiting *w = TAKE(events->current);
+    struct pod_search *w = TAKE(events->current);
     if (outcome == OWNER_FOUND) {
         struct pod_note note = {*mirror, w->pod, w->pod_uid, w->reason, w->warning, w->text};
         add(events, &note);
@@ -318,12 +291,12 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
         meter_pods(events->meter, outcome == OWNER_NONE ? METER_PODS_OTHER : METER_PODS_UNREAD, 1);
     }
     if (outcome == OWNER_REFUSED)
-        tell_refused(events, problem);
+        handle_refusal(events, problem);
     waiting_free(w);
 }
 
-static struct waiting *take_waiting(struct pod_events *events) {
-    struct waiting *w = events->first;
+static struct pod_search *take_waiting(struct pod_events *events) {
+    struct pod_search *w = events->first;
     events->first = w->next;
     if (!events->first)
         events->last = NULL;
@@ -348,7 +321,7 @@ static int64_t search(struct pod_events *events, struct moment now) {
             drop_waiting(events);
             return CLOCK_NEVER;
         }
-        struct waiting *w = events->current = take_waiting(events);
+        struct pod_search *w = events->current = take_waiting(events);
         struct owner_search wanted = {.from = {w->api_version, w->kind, w->namespace_, w->name, w->uid},
                                       .fresh = w->fresh,
                                       .read = strcmp(w->kind, "Pod") == 0 ? read_pod : NULL,
@@ -363,7 +336,7 @@ static void on_pods(void *ctx, struct response *response) {
     struct pod_events *events = ctx;
     events->look = 0;
     if (reason_is_refusal(response->reason))
-        tell_refused(events, response->message);
+        handle_refusal(events, response->message);
     for (const struct json *pod = json_first(json_get(response->value, "items")); pod; pod = json_next(pod))
         read_pod(events, pod);
 }
@@ -396,57 +369,56 @@ static void want_look(struct pod_events *events, const char *namespace_) {
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
 }
 
-void pod_events_mirror(struct pod_events *events, size_t kind, const struct json *mirror) {
+static void see_mirror(struct pod_events *events, size_t kind, const struct json *mirror) {
     events->begun = true;
     int64_t failed = json_int64(json_path(mirror, "status", "failed", NULL), 0);
     wharf_phase phase = {.size = sizeof phase};
-    phase_by_rules(&events->kinds[kind]->abi, mirror, &phase);
+    phase_by_rules(&events->scope->settings.kinds[kind]->abi, mirror, &phase);
     failed += failed == 0 && phase.phase == WHARF_FAILED; // a kind that does not count them
-    const char *space = object_namespace(mirror);
-    if (failed <= 0 || !text_is_dns_label(space))
+    const char *namespace_ = object_namespace(mirror);
+    if (failed <= 0 || !text_is_dns_label(namespace_))
         return;
     uint64_t hash = text_hash(TEXT_HASH, object_uid(mirror));
     struct failures *known = &events->failures[hash % FAILURES_MAX];
     bool more = known->mirror != hash || failed > known->count;
     *known = (struct failures){hash, failed};
     if (more)
-        want_look(events, space);
+        want_look(events, namespace_);
 }
 
-void pod_events_begin(struct pod_events *events) {
-    events->begun = true;
-}
-
-void pod_events_set_normal(struct pod_events *events, bool normal) {
+static void notice(void *state, const struct cluster_notice *notice) {
+    struct pod_events *events = state;
+    if (notice->type == NOTICE_SEEN)
+        see_mirror(events, notice->kind, notice->object);
+    if (notice->type != NOTICE_CONFIGURED)
+        return;
+    owner_chain_forget_none(events->chain);
+    bool normal = events->scope->settings.pod_events == POD_EVENTS_ALL;
     if (events->normal == normal)
         return;
     events->normal = normal;
-    optional_watch_select(events->watch, fields_of(normal));
-}
-
-void pod_events_set_kinds(struct pod_events *events, struct kind *const *kinds, size_t n_kinds) {
-    events->kinds = kinds;
-    owner_chain_set_kinds(events->chain, kinds, n_kinds);
+    object_watch_select(&events->watch, fields_of(normal));
 }
 
 static void on_report(void *ctx, const struct pod_report *report) {
     struct pod_events *events = ctx;
     meter_pods(events->meter, METER_PODS_REPORTED, 1);
-    events->post(events->ctx, &(struct engine_event){.type = EVENT_REMARK,
-                                                     .kind = report->mirror.kind,
-                                                     .remark = {.namespace_ = report->mirror.namespace_,
-                                                                .name = report->mirror.name,
-                                                                .uid = report->mirror.uid,
-                                                                .reason = report->reason,
-                                                                .text = report->text,
-                                                                .warning = report->warning}});
+    cluster_post(events->scope, &(struct engine_event){.type = EVENT_REMARK,
+                                                       .kind = report->mirror.kind,
+                                                       .remark = {.namespace_ = report->mirror.namespace_,
+                                                                  .name = report->mirror.name,
+                                                                  .uid = report->mirror.uid,
+                                                                  .reason = report->reason,
+                                                                  .text = report->text,
+                                                                  .warning = report->warning}});
 }
 
-int64_t pod_events_tick(struct pod_events *events, struct moment now) {
+static int64_t step(void *state, struct moment now) {
+    struct pod_events *events = state;
     events->now_ns = now.mono_ns;
     if (events->since_wall_ns == 0)
         events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
-    int64_t next_ns = optional_watch_tick(events->watch, events->begun, now);
+    int64_t next_ns = object_watch_tick(&events->watch, events->begun, now);
     next_ns = clock_earlier(next_ns, search(events, now));
     next_ns = clock_earlier(next_ns, look(events, now));
     uint64_t limited = 0;
@@ -455,3 +427,10 @@ int64_t pod_events_tick(struct pod_events *events, struct moment now) {
         meter_pods(events->meter, METER_PODS_LIMITED, limited);
     return clock_earlier(next_ns, client_tick(events->client, now));
 }
+
+static bool is_wanted(const struct cluster_io_settings *settings) {
+    return settings->pod_events != POD_EVENTS_NONE;
+}
+
+const struct watcher pod_events_watcher = {
+    .of_workers = true, .wanted = is_wanted, .start = start, .step = step, .notice = notice, .stop = stop};

@@ -8,7 +8,8 @@
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/seal_source.h"
 #include "core/host/token_renewal.h"
-#include "core/host/watchers/object_channel.h"
+#include "core/host/watchers/object_watch.h"
+#include "core/host/watchers/watcher.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,23 +17,23 @@
 
 #define UNKNOWN_NS (3 * CLOCK_SECOND) // after this, workers are used without the ConfigMap
 
-enum { SECRETS, PROFILES, CONFIG_MAP, CHANNELS };
+enum { SECRETS, PROFILES, CONFIG_MAP, WATCHES };
 
 // What the configuration wants.
 struct wanted {
     char *namespace_; // of the host, if configured
     bool in_cluster;
-    bool on[CHANNELS];
+    bool on[WATCHES];
     char *profile_namespace;
     struct config_access_provider *providers;
     size_t n_providers;
     struct exec_policy *policy;
 };
 
-// One channel, with what its handlers need.
-struct objects_channel {
+// Objects of one kind.
+struct source_watch {
     struct source_objects *all;
-    struct channel *channel; // NULL: off
+    struct object_watch watch;
     struct source_items items;
     char *problem; // that was logged; NULL: none
 };
@@ -44,8 +45,9 @@ struct source_objects {
     bool attached;       // under the mutex: the host's thread may be called
     struct wanted *next; // under the mutex; NULL: no change
     // Below: on the management cluster's thread.
+    const struct cluster_scope *scope;
     struct wanted *wanted;
-    struct objects_channel channels[CHANNELS];
+    struct source_watch watches[WATCHES];
     struct renewals *renewals;
     struct worker_override *overrides;
     size_t n_overrides;
@@ -53,7 +55,7 @@ struct source_objects {
     int64_t begun_ns; // 0: not yet
 };
 
-static const char *const what[CHANNELS] = {"Secrets of workers", "ClusterProfiles", ("ConfigMap " WORKERS_CONFIG_MAP)};
+static const char *const what[WATCHES] = {"Secrets of workers", "ClusterProfiles", ("ConfigMap " WORKERS_CONFIG_MAP)};
 
 static void wanted_free(struct wanted *wanted) {
     if (!wanted)
@@ -86,7 +88,7 @@ static void wake(void *ctx) {
     struct source_objects *objects = ctx;
     pthread_mutex_lock(&objects->mutex);
     if (objects->attached)
-        host_call_guests(objects->host);
+        host_step_watchers(objects->host);
     pthread_mutex_unlock(&objects->mutex);
 }
 
@@ -116,14 +118,14 @@ struct error *source_objects_configure(struct source_objects *objects, const str
 
 // Workers ---------------------------------------------------------------------------------------------------------
 
-static struct error *read_worker(struct objects_channel *c, const struct json *value, struct worker_spec *spec) {
+static struct error *read_worker(struct source_watch *c, const struct json *value, struct worker_spec *spec) {
     const struct wanted *wanted = c->all->wanted;
     return c->items.source == SOURCE_SECRET ? worker_secret_read(value, spec)
                                             : worker_profile_read(value, wanted->providers, wanted->n_providers, spec);
 }
 
 // What cannot be opened now, but perhaps later, is used if there is nothing better.
-static struct error *check_worker(struct objects_channel *c, struct source_item *item, const char *key,
+static struct error *check_worker(struct source_watch *c, struct source_item *item, const char *key,
                                   const struct json *value, struct worker_spec *spec) {
     struct token_life life;
     bool usable = false;
@@ -142,8 +144,7 @@ static struct error *check_worker(struct objects_channel *c, struct source_item 
     return error_wrap(error, c->items.source == SOURCE_SECRET ? "key kubeconfig" : "status");
 }
 
-static void seen_worker(void *ctx, const char *key, const struct object *object) {
-    struct objects_channel *c = ctx;
+static void see_worker(struct source_watch *c, const char *key, const struct object *object) {
     AUTO_TEXT origin =
         worker_object_text(c->items.source == SOURCE_SECRET ? "Secret" : "ClusterProfile", object->value);
     struct source_item *item = origin ? source_items_at(&c->items, key, origin) : NULL;
@@ -168,19 +169,18 @@ static void seen_worker(void *ctx, const char *key, const struct object *object)
     worker_spec_clear(&spec);
 }
 
-static void gone_worker(void *ctx, const char *key) {
-    struct objects_channel *c = ctx;
+static void remove_worker(struct source_watch *c, const char *key) {
     source_items_remove(&c->items, key);
     renewals_forget(c->all->renewals, key);
 }
 
-static void listing_workers(void *ctx) {
-    struct objects_channel *c = ctx;
+static void on_listing(void *ctx, const char *version) {
+    struct source_watch *c = ctx;
+    (void)version;
     source_items_unsee(&c->items);
 }
 
-static void listed_workers(void *ctx, bool restored) {
-    struct objects_channel *c = ctx;
+static void end_worker_list(struct source_watch *c, bool restored) {
     size_t held = restored ? source_items_hold(&c->items) : 0;
     if (held > 0)
         log_fields(LOG_WARN, "the management cluster was restored and lacks objects of workers: these workers stay",
@@ -277,11 +277,9 @@ static void read_record(const struct json *annotation, size_t n_entries, struct 
     free(found.source);
 }
 
-static void seen_map(void *ctx, const char *key, const struct object *object) {
-    struct objects_channel *c = ctx;
+static void see_map(struct source_watch *c, const char *key, const struct object *object) {
     struct worker_override *list = NULL;
     size_t count = 0;
-    (void)key;
     c->all->overrides_lost = false;
     if (strcmp(object_name(object->value), WORKERS_CONFIG_MAP) != 0)
         return;
@@ -303,16 +301,14 @@ static void seen_map(void *ctx, const char *key, const struct object *object) {
     use_overrides(c->all, list, count);
 }
 
-static void gone_map(void *ctx, const char *key) {
-    struct objects_channel *c = ctx;
+static void remove_map(struct source_watch *c, const char *key) {
     source_items_remove(&c->items, key);
     worker_records_see(host_records(c->all->host), NULL);
     use_overrides(c->all, NULL, 0);
 }
 
 // A restored cluster may lack the cordons that were made since.
-static void listed_map(void *ctx, bool restored) {
-    struct objects_channel *c = ctx;
+static void end_map_list(struct source_watch *c, bool restored) {
     bool there = false;
     for (size_t i = 0; i < c->items.count; i++)
         there |= c->items.list[i].seen;
@@ -324,19 +320,46 @@ static void listed_map(void *ctx, bool restored) {
         use_overrides(c->all, NULL, 0);
 }
 
-// Channels --------------------------------------------------------------------------------------------------------
+// Watches --------------------------------------------------------------------------------------------------------
 
-static void on_trouble(void *ctx, bool absent, const char *problem) {
-    struct objects_channel *c = ctx;
-    size_t index = (size_t)(c - c->all->channels);
-    if (index == CONFIG_MAP) {
+static bool is_map(const struct source_watch *c) {
+    return c == &c->all->watches[CONFIG_MAP];
+}
+
+static char *key_of(const struct object *object) {
+    return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
+}
+
+static void on_seen(void *ctx, struct object *object) {
+    struct source_watch *c = ctx;
+    AUTO_TEXT key = key_of(object);
+    if (key)
+        (is_map(c) ? see_map : see_worker)(c, key, object);
+}
+
+static void on_gone(void *ctx, struct object *object) {
+    struct source_watch *c = ctx;
+    AUTO_TEXT key = key_of(object);
+    if (key)
+        (is_map(c) ? remove_map : remove_worker)(c, key);
+}
+
+static void on_listed(void *ctx, bool restored) {
+    struct source_watch *c = ctx;
+    (is_map(c) ? end_map_list : end_worker_list)(c, restored);
+}
+
+static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+    struct source_watch *c = ctx;
+    bool absent = state == REFLECTOR_ABSENT;
+    if (is_map(c)) {
         c->all->overrides_lost = problem;
         c->all->overrides_absent = absent;
     }
     if (problem && !text_equal(problem, c->problem))
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
-                   {"from", what[index]}, {"error", problem});
+                   {"from", what[c - c->all->watches]}, {"error", problem});
     (void)text_set(&c->problem, problem);
 }
 
@@ -347,54 +370,44 @@ static const char *own_namespace(const struct wanted *wanted, const struct clust
     return wanted->in_cluster && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
 }
 
-static struct error *open_channel(struct source_objects *objects, size_t index,
-                                  const struct cluster_connection *connection) {
-    static const char *const v1[] = {"v1", NULL};
+static void open_watch(struct source_objects *objects, size_t index) {
     static const char *const v1alpha1[] = {"v1alpha1", NULL};
+    static const char *const plurals[] = {"secrets", "clusterprofiles", "configmaps"};
     const struct wanted *wanted = objects->wanted;
-    struct objects_channel *c = &objects->channels[index];
-    struct reflector_options options = {
-        .cluster = "management",
-        .group = index == PROFILES ? CLUSTER_PROFILE_GROUP : "",
-        .plural = index == SECRETS    ? "secrets"
-                  : index == PROFILES ? "clusterprofiles"
-                                      : "configmaps",
-        .versions = index == PROFILES ? v1alpha1 : v1,
-        .namespace_ = index == PROFILES ? wanted->profile_namespace : own_namespace(wanted, connection),
-        .label_selector = index == SECRETS ? WORKER_SECRET_LABEL "=true" : NULL,
-        .field_selector = index == CONFIG_MAP ? "metadata.name=" WORKERS_CONFIG_MAP : NULL,
-        .watch_list = true,
-        .seed = random_system()};
-    struct channel_handler handler = {.seen = index == CONFIG_MAP ? seen_map : seen_worker,
-                                      .gone = index == CONFIG_MAP ? gone_map : gone_worker,
-                                      .listing = listing_workers,
-                                      .listed = index == CONFIG_MAP ? listed_map : listed_workers,
-                                      .trouble = on_trouble,
-                                      .ctx = c};
-    return channel_new(&options, connection->transport, &handler, &c->channel);
+    struct source_watch *c = &objects->watches[index];
+    struct reflector_options options = cluster_watch_options(objects->scope, plurals[index]);
+    options.budget = NULL;
+    options.meter = NULL;
+    if (index == PROFILES) {
+        options.group = CLUSTER_PROFILE_GROUP;
+        options.versions = v1alpha1;
+    }
+    options.namespace_ =
+        index == PROFILES ? wanted->profile_namespace : own_namespace(wanted, objects->scope->connection);
+    options.label_selector = index == SECRETS ? WORKER_SECRET_LABEL "=true" : NULL;
+    options.field_selector = index == CONFIG_MAP ? "metadata.name=" WORKERS_CONFIG_MAP : NULL;
+    options.seed = random_system();
+    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, c};
+    object_watch_init(&c->watch, &options, objects->scope->transport, &handler, true);
 }
 
-static void close_channel(struct objects_channel *c) {
-    channel_free(c->channel);
-    c->channel = NULL;
+static void close_watch(struct source_watch *c) {
+    object_watch_clear(&c->watch);
     free(c->problem);
     c->problem = NULL;
 }
 
 // A new configuration: everything is read anew, and compared with what was there.
-static void apply_wanted(struct source_objects *objects, struct wanted *wanted,
-                         const struct cluster_connection *connection) {
+static void apply_wanted(struct source_objects *objects, struct wanted *wanted) {
     wanted_free(objects->wanted);
     objects->wanted = wanted;
-    for (size_t i = 0; i < CHANNELS; i++) {
-        struct objects_channel *c = &objects->channels[i];
-        close_channel(c);
-        struct error *error = wanted->on[i] ? open_channel(objects, i, connection) : NULL;
-        if (error)
-            log_fields(LOG_ERROR, "workers cannot be watched", {"from", what[i]}, {"error", error_text(error)});
-        error_free(error);
+    for (size_t i = 0; i < WATCHES; i++) {
+        struct source_watch *c = &objects->watches[i];
+        close_watch(c);
+        if (wanted->on[i])
+            open_watch(objects, i);
         while (!wanted->on[i] && c->items.count > 0)
-            gone_worker(c, c->items.list[0].key);
+            remove_worker(c, c->items.list[0].key);
     }
 }
 
@@ -408,22 +421,29 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
     return now.mono_ns;
 }
 
-static int64_t tick(void *ctx, const struct cluster_connection *connection, struct moment now) {
-    struct source_objects *objects = ctx;
+static struct error *start(const struct cluster_scope *scope, void **state) {
+    struct source_objects *objects = *state;
+    objects->scope = scope;
+    return NULL;
+}
+
+static int64_t step(void *state, struct moment now) {
+    struct source_objects *objects = state;
+    const struct cluster_connection *connection = objects->scope->connection;
     pthread_mutex_lock(&objects->mutex);
     struct wanted *next = TAKE(objects->next);
     pthread_mutex_unlock(&objects->mutex);
     if (objects->begun_ns == 0)
         objects->begun_ns = now.mono_ns;
     if (next)
-        apply_wanted(objects, next, connection);
+        apply_wanted(objects, next);
     int64_t next_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < CHANNELS; i++) {
-        struct objects_channel *c = &objects->channels[i];
-        if (c->channel)
-            next_ns = clock_earlier(next_ns, channel_tick(c->channel, now));
+    for (size_t i = 0; i < WATCHES; i++) {
+        struct source_watch *c = &objects->watches[i];
+        bool on = objects->wanted && objects->wanted->on[i];
+        next_ns = clock_earlier(next_ns, object_watch_tick(&c->watch, on, now));
         // The record decides which object has a name.
-        if (i != CONFIG_MAP && objects->overrides_known && (!c->channel || !channel_is_listing(c->channel)))
+        if (i != CONFIG_MAP && objects->overrides_known && !c->watch.listing)
             source_items_publish(&c->items, objects->sources);
     }
     next_ns = clock_earlier(next_ns, await_overrides(objects, now));
@@ -436,20 +456,20 @@ static int64_t tick(void *ctx, const struct cluster_connection *connection, stru
     return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
 }
 
-static void stop(void *ctx) {
-    struct source_objects *objects = ctx;
+static void stop(void *state) {
+    struct source_objects *objects = state;
     pthread_mutex_lock(&objects->mutex);
     objects->attached = false;
     pthread_mutex_unlock(&objects->mutex);
-    for (size_t i = 0; i < CHANNELS; i++)
-        close_channel(&objects->channels[i]);
+    for (size_t i = 0; i < WATCHES; i++)
+        close_watch(&objects->watches[i]);
     renewals_stop(objects->renewals);
     worker_records_stop(host_records(objects->host));
 }
 
 static void renewal_trouble(void *ctx, const char *key, const char *problem) {
     struct source_objects *objects = ctx;
-    struct objects_channel *c = &objects->channels[SECRETS];
+    struct source_watch *c = &objects->watches[SECRETS];
     struct source_item *item = source_items_find(&c->items, key);
     if (!item || item->problem)
         return;
@@ -463,8 +483,8 @@ struct error *source_objects_new(struct sources *sources, struct host *host, str
         return error_no_memory();
     *objects = (struct source_objects){.sources = sources, .host = host};
     pthread_mutex_init(&objects->mutex, NULL);
-    for (size_t i = 0; i < CHANNELS; i++)
-        objects->channels[i] = (struct objects_channel){
+    for (size_t i = 0; i < WATCHES; i++)
+        objects->watches[i] = (struct source_watch){
             .all = objects, .items = {.source = i == SECRETS ? SOURCE_SECRET : SOURCE_CLUSTER_PROFILE}};
     struct renewals_options options = {
         .wake = wake, .trouble = renewal_trouble, .gate = host_gate(host), .ctx = objects};
@@ -480,9 +500,9 @@ void source_objects_free(struct source_objects *objects) {
     if (!objects)
         return;
     renewals_free(objects->renewals);
-    for (size_t i = 0; i < CHANNELS; i++) {
-        close_channel(&objects->channels[i]);
-        source_items_free(&objects->channels[i].items);
+    for (size_t i = 0; i < WATCHES; i++) {
+        close_watch(&objects->watches[i]);
+        source_items_free(&objects->watches[i].items);
     }
     wanted_free(objects->wanted);
     wanted_free(objects->next);
@@ -492,9 +512,9 @@ void source_objects_free(struct source_objects *objects) {
 }
 
 struct error *source_objects_attach(struct source_objects *objects) {
-    struct host_guest guest = {.tick = tick, .stop = stop, .ctx = objects};
+    static const struct watcher row = {.start = start, .step = step, .stop = stop};
     pthread_mutex_lock(&objects->mutex);
-    objects->attached = host_attach(objects->host, &guest);
+    objects->attached = host_attach(objects->host, &row, objects);
     bool attached = objects->attached;
     pthread_mutex_unlock(&objects->mutex);
     return attached ? NULL : error_no_memory();

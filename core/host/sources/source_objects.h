@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sources of workers in the management cluster: Secrets, ClusterProfiles, and the ConfigMap wharf-workers, which
-// says of workers of every source whether they are cordoned. A guest of the management cluster's thread.
+// says of workers of every source whether they are cordoned. A watcher on the management
+// cluster's thread.
 #ifndef WHARF_HOST_SOURCE_OBJECTS_H
 #define WHARF_HOST_SOURCE_OBJECTS_H
 
+#include "core/host/host.h"
 #include "core/host/sources/sources.h"
-#include "core/host/watchers/watcher.h"
 
 struct source_objects;
 // `sources` and `host` outlive it.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/watchers/field_check.h"
-
+// Whether the management cluster knows the field managedBy of each kind: an API server with an older version of the
+// kind drops the field from every object, and the workload runs in the management cluster as if nobody had delegated
+// it. Read from the server's OpenAPI v3 document a moment after a list has begun, and every few minutes while the field
+// is missing.
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/watchers/watcher.h"
 #include "core/kube/object/schema.h"
 
 #include <stdlib.h>
@@ -10,7 +13,9 @@
 
 #define BODY_MAX ((size_t)16 << 20)
 #define TIMEOUT_NS (30 * CLOCK_SECOND)
-#define FAILED_NS CLOCK_MINUTE // after a request without an answer
+#define FAILED_NS CLOCK_MINUTE        // after a request without an answer
+#define DELAY_NS (5 * CLOCK_SECOND)   // lists come first
+#define MISSING_NS (5 * CLOCK_MINUTE) // while the field is missing
 
 struct checked {         // one kind
     const char *version; // served; NULL: none yet
@@ -19,7 +24,7 @@ struct checked {         // one kind
 };
 
 struct field_check {
-    struct field_check_options options;
+    const struct cluster_scope *scope;
     struct checked *kinds;
     size_t n_kinds;
     uint64_t exchange; // 0: none
@@ -27,31 +32,29 @@ struct field_check {
     int64_t now_ns;
 };
 
-struct error *field_check_new(const struct field_check_options *options, struct field_check **out) {
+static struct error *start(const struct cluster_scope *scope, void **state) {
     struct field_check *check = calloc(1, sizeof *check);
     if (!check)
         return error_no_memory();
-    check->options = *options;
-    *out = check;
+    check->scope = scope;
+    *state = check;
     return NULL;
 }
 
-void field_check_free(struct field_check *check) {
-    if (!check)
-        return;
+static void stop(void *state) {
+    struct field_check *check = state;
     if (check->exchange != 0)
-        check->options.transport->ops->cancel(check->options.transport, check->exchange);
+        check->scope->transport->ops->cancel(check->scope->transport, check->exchange);
     free(check->kinds);
     free(check);
 }
 
-void field_check_set_kinds(struct field_check *check, struct kind *const *kinds, size_t n_kinds) {
-    check->options.kinds = kinds;
-    check->options.n_kinds = n_kinds;
-}
-
 // Without memory the kind is not checked.
-void field_check_listing(struct field_check *check, size_t kind, const char *version) {
+static void notice(void *state, const struct cluster_notice *notice) {
+    struct field_check *check = state;
+    size_t kind = notice->kind;
+    if (notice->type != NOTICE_LISTING)
+        return;
     while (check->n_kinds <= kind) {
         struct checked *checked = array_next(&check->kinds, check->n_kinds, sizeof *checked);
         if (!checked)
@@ -60,8 +63,8 @@ void field_check_listing(struct field_check *check, size_t kind, const char *ver
         check->n_kinds++;
     }
     struct checked *checked = &check->kinds[kind];
-    for (const char *const *own = check->options.kinds[kind]->abi.versions; *own; own++)
-        if (strcmp(*own, version) == 0)
+    for (const char *const *own = check->scope->settings.kinds[kind]->abi.versions; *own; own++)
+        if (strcmp(*own, notice->version) == 0)
             checked->version = *own;
     checked->due_ns = 0;
 }
@@ -69,12 +72,13 @@ void field_check_listing(struct field_check *check, size_t kind, const char *ver
 // One document is about all kinds of its group and version.
 static bool is_of_document(const struct field_check *check, size_t kind) {
     const struct checked *asked = &check->kinds[check->asked], *checked = &check->kinds[kind];
-    const wharf_kind *a = &check->options.kinds[check->asked]->abi, *b = &check->options.kinds[kind]->abi;
+    const wharf_kind *a = &check->scope->settings.kinds[check->asked]->abi,
+                     *b = &check->scope->settings.kinds[kind]->abi;
     return checked->version && strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
 }
 
 static void read_document(struct field_check *check, size_t kind, const struct http_result *result) {
-    const wharf_kind *abi = &check->options.kinds[kind]->abi;
+    const wharf_kind *abi = &check->scope->settings.kinds[kind]->abi;
     struct checked *checked = &check->kinds[kind];
     struct schema_kind wanted = {abi->group, checked->version, abi->kind};
     enum schema_answer answer = result->outcome == HTTP_ANSWERED && result->status == 200
@@ -83,11 +87,9 @@ static void read_document(struct field_check *check, size_t kind, const struct h
     if (answer != SCHEMA_UNKNOWN)
         checked->lacks = answer == SCHEMA_LACKS;
     bool heard = result->outcome == HTTP_ANSWERED && result->status < 500 && result->status != 429;
-    checked->due_ns = !heard           ? check->now_ns + FAILED_NS
-                      : checked->lacks ? check->now_ns + FIELD_CHECK_AGAIN_NS
-                                       : CLOCK_NEVER;
+    checked->due_ns = !heard ? check->now_ns + FAILED_NS : checked->lacks ? check->now_ns + MISSING_NS : CLOCK_NEVER;
     if (answer != SCHEMA_UNKNOWN)
-        check->options.found(check->options.ctx, kind, checked->lacks);
+        cluster_post(check->scope, &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
 }
 
 static void on_done(void *ctx, const struct http_result *result) {
@@ -99,24 +101,25 @@ static void on_done(void *ctx, const struct http_result *result) {
 }
 
 static void ask(struct field_check *check, size_t kind) {
-    AUTO_TEXT path = schema_path(check->options.kinds[kind]->abi.group, check->kinds[kind].version);
+    AUTO_TEXT path = schema_path(check->scope->settings.kinds[kind]->abi.group, check->kinds[kind].version);
     const struct http_request request = {
         .method = HTTP_GET, .path = path, .accept = "application/json", .max_body = BODY_MAX, .timeout_ns = TIMEOUT_NS};
     const struct http_handler handler = {.done = on_done, .ctx = check};
     check->asked = kind;
     if (path)
-        check->exchange = check->options.transport->ops->submit(check->options.transport, &request, &handler);
+        check->exchange = check->scope->transport->ops->submit(check->scope->transport, &request, &handler);
     if (check->exchange == 0) // no memory
         check->kinds[kind].due_ns = check->now_ns + FAILED_NS;
 }
 
-int64_t field_check_tick(struct field_check *check, struct moment now) {
+static int64_t step(void *state, struct moment now) {
+    struct field_check *check = state;
     int64_t next_ns = CLOCK_NEVER;
     check->now_ns = now.mono_ns;
     for (size_t k = 0; k < check->n_kinds && check->exchange == 0; k++) {
         struct checked *checked = &check->kinds[k];
         if (checked->due_ns == 0)
-            checked->due_ns = now.mono_ns + FIELD_CHECK_DELAY_NS;
+            checked->due_ns = now.mono_ns + DELAY_NS;
         if (checked->version && checked->due_ns <= now.mono_ns)
             ask(check, k);
         else
@@ -124,3 +127,6 @@ int64_t field_check_tick(struct field_check *check, struct moment now) {
     }
     return check->exchange == 0 ? next_ns : CLOCK_NEVER;
 }
+
+const struct watcher field_check_watcher = {
+    .of_management = true, .start = start, .step = step, .notice = notice, .stop = stop};

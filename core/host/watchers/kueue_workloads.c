@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/watchers/kueue_workloads.h"
-
+// The Workloads of a cluster's Kueue, posted to the engine (EVENT_QUEUED) for the workloads and mirrors of this host.
+// The watch begins with the first object that is in a queue. The state of an object is posted by the next step, so
+// after the event of the object itself.
 #include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/kueue/kueue_labels.h"
-#include "core/host/watchers/optional_watch.h"
+#include "core/host/watchers/object_watch.h"
+#include "core/host/watchers/watcher.h"
+#include "core/json/pointer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STRANGERS_MAX 1024       // Workloads whose object was not seen, as it may not have been seen yet
+#define UNMATCHED_MAX 1024       // Workloads whose object was not seen, as it may not have been seen yet
 #define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
     struct engine_event event; // owns its strings; its state is NULL while the object has no Workload
     struct item *next_due;
-    struct item *older, *newer; // strangers
-    bool seen;                  // the object was; else it is a stranger
-    bool due, told, dead;
+    struct item *older, *newer; // unmatched
+    bool seen;                  // the object was; else it is a unmatched
+    bool due, posted, dead;
     unsigned list;   // of its kind, in which or since which it was seen
     unsigned epoch;  // of the list in which or since which its Workload was seen
     size_t kept;     // counted in the budget
@@ -30,20 +33,17 @@ struct item {                  // of one object
 };
 
 struct kueue_workloads {
-    size_t cluster;
-    char *name;
-    void (*post)(void *ctx, struct engine_event *event);
-    void *ctx;
+    const struct cluster_scope *scope;
     struct budget *budget; // NULL: of the management cluster, which is trusted
-    bool told_over;
+    bool over_reported;
 
     struct map items; // by namespace and uid of the object: a Workload speaks for objects of its own namespace alone
     unsigned *lists;  // of the kinds
     size_t n_lists;
     struct item *due;
-    struct item *oldest, *newest; // strangers
-    size_t n_strangers;
-    struct optional_watch *watch;
+    struct item *oldest, *newest; // unmatched
+    size_t n_unmatched;
+    struct object_watch watch;
     const char *version; // served
     unsigned epoch;
     bool begun;
@@ -51,18 +51,18 @@ struct kueue_workloads {
 
 static const char *const versions[] = {"v1beta2", "v1beta1", NULL};
 
-static void unlink_stranger(struct kueue_workloads *workloads, struct item *item) {
+static void unlink_unmatched(struct kueue_workloads *workloads, struct item *item) {
     *(item->older ? &item->older->newer : &workloads->oldest) = item->newer;
     *(item->newer ? &item->newer->older : &workloads->newest) = item->older;
     item->older = item->newer = NULL;
-    workloads->n_strangers--;
+    workloads->n_unmatched--;
 }
 
-static void link_stranger(struct kueue_workloads *workloads, struct item *item) {
+static void link_unmatched(struct kueue_workloads *workloads, struct item *item) {
     item->older = workloads->newest;
     *(item->older ? &item->older->newer : &workloads->oldest) = item;
     workloads->newest = item;
-    workloads->n_strangers++;
+    workloads->n_unmatched++;
 }
 
 static void clear_event(struct item *item) {
@@ -79,18 +79,18 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
         item->kept = bytes;
         return true;
     }
-    if (!workloads->told_over)
+    if (!workloads->over_reported)
         log_fields(LOG_WARN,
                    "the worker's Kueue Workloads exceed its memory budget: why further workloads are queued there is "
                    "unknown; raise memory.perCluster",
-                   {"cluster", workloads->name});
-    workloads->told_over = true;
+                   {"cluster", workloads->scope->name});
+    workloads->over_reported = true;
     return false;
 }
 
 static void remove_item(struct kueue_workloads *workloads, struct item *item) {
     if (!item->seen)
-        unlink_stranger(workloads, item);
+        unlink_unmatched(workloads, item);
     map_remove(&workloads->items, item->key);
     clear_event(item);
     (void)budget_keep(workloads->budget, item->kept, 0);
@@ -133,8 +133,8 @@ static struct item *make_item(struct kueue_workloads *workloads, const struct js
     }
     if (seen)
         return item;
-    link_stranger(workloads, item);
-    while (workloads->n_strangers > STRANGERS_MAX)
+    link_unmatched(workloads, item);
+    while (workloads->n_unmatched > UNMATCHED_MAX)
         remove_item(workloads, workloads->oldest);
     return item;
 }
@@ -147,8 +147,8 @@ static void leave_item(struct kueue_workloads *workloads, struct item *item) {
         remove_item(workloads, item);
         return;
     }
-    item->seen = item->told = false;
-    link_stranger(workloads, item);
+    item->seen = item->posted = false;
+    link_unmatched(workloads, item);
 }
 
 static void set_due(struct kueue_workloads *workloads, struct item *item) {
@@ -176,11 +176,10 @@ static bool set_event(struct kueue_workloads *workloads, struct item *item, stru
     return true;
 }
 
-// Keeps a copy of what the Workload says; of a stranger it is posted once its object was seen.
+// Keeps a copy of what the Workload says; of a unmatched it is posted once its object was seen.
 static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
     struct engine_event event = item->event;
     event.type = EVENT_QUEUED;
-    event.cluster = workloads->cluster;
     bool seen = item->event.type == EVENT_QUEUED;
     event.queued.namespace_ = seen ? item->event.queued.namespace_ : "";
     event.queued.name = seen ? item->event.queued.name : "";
@@ -188,7 +187,7 @@ static void set_state(struct kueue_workloads *workloads, struct item *item, stru
     event.queued.state = state;
     if (!set_event(workloads, item, &event))
         return;
-    item->told = false;
+    item->posted = false;
     set_due(workloads, item);
 }
 
@@ -204,16 +203,16 @@ static struct kueue_state no_workload(void) {
 static void set_object(struct kueue_workloads *workloads, struct item *item, size_t kind, const struct json *object) {
     struct kueue_state none = no_workload();
     bool known = item->event.type == EVENT_QUEUED;
-    struct engine_event event = {.type = EVENT_QUEUED, .cluster = workloads->cluster, .kind = kind};
+    struct engine_event event = {.type = EVENT_QUEUED, .kind = kind};
     event.queued.namespace_ = object_namespace(object);
     event.queued.name = object_name(object);
     event.queued.uid = item->uid;
     event.queued.state = known ? item->event.queued.state : &none;
     if (set_event(workloads, item, &event))
-        item->told = !known;
+        item->posted = !known;
 }
 
-void kueue_workloads_seen(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
+static void see_object(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
     const char *uid = object_uid(object);
     struct item *item = find_item(workloads, object, uid);
     bool queued = object_label(object, KUEUE_QUEUE_NAME);
@@ -225,16 +224,16 @@ void kueue_workloads_seen(struct kueue_workloads *workloads, size_t kind, const 
         return;
     bool first = !item->seen || item->event.type != EVENT_QUEUED;
     if (!item->seen)
-        unlink_stranger(workloads, item);
+        unlink_unmatched(workloads, item);
     item->seen = true;
     item->list = kind < workloads->n_lists ? workloads->lists[kind] : 0;
     if (first)
         set_object(workloads, item, kind, object);
-    if (!item->told)
+    if (!item->posted)
         set_due(workloads, item);
 }
 
-void kueue_workloads_listing(struct kueue_workloads *workloads, size_t kind) {
+static void begin_list(struct kueue_workloads *workloads, size_t kind) {
     while (workloads->n_lists <= kind) {
         unsigned *next = array_next(&workloads->lists, workloads->n_lists, sizeof *next);
         if (!next)
@@ -245,18 +244,12 @@ void kueue_workloads_listing(struct kueue_workloads *workloads, size_t kind) {
     workloads->lists[kind]++;
 }
 
-void kueue_workloads_listed(struct kueue_workloads *workloads, size_t kind) {
+static void end_list(struct kueue_workloads *workloads, size_t kind) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
         if (item->seen && item->event.type == EVENT_QUEUED && item->event.kind == kind && kind < workloads->n_lists &&
             item->list != workloads->lists[kind])
             leave_item(workloads, item);
-}
-
-void kueue_workloads_gone(struct kueue_workloads *workloads, const struct json *object) {
-    struct item *item = find_item(workloads, object, object_uid(object));
-    if (item)
-        leave_item(workloads, item);
 }
 
 static void on_listing(void *ctx, const char *version) {
@@ -283,7 +276,6 @@ static void on_seen(void *ctx, struct object *object) {
         item->epoch = workloads->epoch;
         set_state(workloads, item, &state);
     }
-    object_free(object);
 }
 
 static void set_gone(struct kueue_workloads *workloads, struct item *item) {
@@ -304,12 +296,11 @@ static void on_gone(void *ctx, struct object *object) {
     struct item *item = find_item(workloads, object->value, kueue_state_owner(object->value));
     if (item && is_of(item, object->value))
         set_gone(workloads, item);
-    object_free(object);
 }
 
-static void on_listed(void *ctx, const char *version) {
+static void on_listed(void *ctx, bool restored) {
     struct kueue_workloads *workloads = ctx;
-    (void)version;
+    (void)restored;
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
         if (item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE &&
@@ -317,62 +308,34 @@ static void on_listed(void *ctx, const char *version) {
             set_gone(workloads, item);
 }
 
-static void ignore_state(void *ctx, enum reflector_state state, const char *problem) {
-    (void)ctx;
-    (void)state;
-    (void)problem;
+static void on_refused(void *ctx, const char *problem) {
+    const struct kueue_workloads *workloads = ctx;
+    log_fields(
+        LOG_WARN,
+        "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
+        "unknown; grant list and watch of workloads.kueue.x-k8s.io",
+        {"cluster", workloads->scope->name}, {"error", problem});
 }
 
-static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
-    struct kueue_workloads *workloads = ctx;
-    (void)open_ns;
-    if (first)
-        log_fields(LOG_WARN,
-                   "the cluster does not let the host watch Kueue's Workloads: why something is queued there is not "
-                   "told; grant list and watch of workloads.kueue.x-k8s.io",
-                   {"cluster", workloads->name}, {"error", problem});
-}
-
-static struct error *make_watch(struct kueue_workloads *workloads, const struct kueue_workloads_options *options) {
-    return optional_watch_new(&(struct optional_watch_options){.reflector = {.cluster = workloads->name,
-                                                                             .group = "kueue.x-k8s.io",
-                                                                             .plural = "workloads",
-                                                                             .versions = versions,
-                                                                             .watch_list = options->watch_list,
-                                                                             .budget = options->budget,
-                                                                             .meter = options->meter,
-                                                                             .seed = options->seed},
-                                                               .transport = options->transport,
-                                                               .handler = {on_listing, on_seen, on_gone, on_listed,
-                                                                           ignore_state, NULL, workloads},
-                                                               .refused = on_refused},
-                              &workloads->watch);
-}
-
-struct error *kueue_workloads_new(const struct kueue_workloads_options *options, struct kueue_workloads **out) {
+static struct error *start(const struct cluster_scope *scope, void **state) {
     struct kueue_workloads *workloads = calloc(1, sizeof *workloads);
-    *out = NULL;
     if (!workloads)
         return error_no_memory();
-    *workloads = (struct kueue_workloads){.cluster = options->cluster,
-                                          .name = strdup(options->name),
-                                          .post = options->post,
-                                          .ctx = options->ctx,
-                                          .budget = options->cluster == ENGINE_MANAGEMENT ? NULL : options->budget};
-    map_init(&workloads->items, options->seed);
-    struct error *error = workloads->name ? make_watch(workloads, options) : error_no_memory();
-    if (error) {
-        kueue_workloads_free(workloads);
-        return error;
-    }
-    *out = workloads;
+    workloads->scope = scope;
+    workloads->budget = scope->cluster == ENGINE_MANAGEMENT ? NULL : scope->budget;
+    map_init(&workloads->items, scope->seed);
+    struct reflector_options options = cluster_watch_options(scope, "workloads");
+    options.group = "kueue.x-k8s.io";
+    options.versions = versions;
+    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, NULL, on_refused, workloads};
+    object_watch_init(&workloads->watch, &options, scope->transport, &handler, false);
+    *state = workloads;
     return NULL;
 }
 
-void kueue_workloads_free(struct kueue_workloads *workloads) {
-    if (!workloads)
-        return;
-    optional_watch_free(workloads->watch);
+static void stop(void *state) {
+    struct kueue_workloads *workloads = state;
+    object_watch_clear(&workloads->watch);
     for (struct item *item = workloads->due, *next; item; item = next) {
         next = item->next_due;
         item->due = false;
@@ -387,7 +350,6 @@ void kueue_workloads_free(struct kueue_workloads *workloads) {
     }
     map_free(&workloads->items);
     free(workloads->lists);
-    free(workloads->name);
     free(workloads);
 }
 
@@ -402,14 +364,50 @@ static void post_due(struct kueue_workloads *workloads) {
         item->due = false;
         if (!item->seen)
             continue;
-        item->told = true;
+        item->posted = true;
         struct engine_event event = item->event;
-        workloads->post(workloads->ctx, &event);
+        cluster_post(workloads->scope, &event);
     }
 }
 
-int64_t kueue_workloads_tick(struct kueue_workloads *workloads, struct moment now) {
-    int64_t next_ns = optional_watch_tick(workloads->watch, workloads->begun, now);
+static int64_t step(void *state, struct moment now) {
+    struct kueue_workloads *workloads = state;
+    int64_t next_ns = object_watch_tick(&workloads->watch, workloads->begun, now);
     post_due(workloads);
     return next_ns;
 }
+
+// A worker has nothing but mirrors of this host.
+static bool is_delegated(const struct cluster_scope *scope, size_t k, const struct json *object) {
+    if (scope->cluster != ENGINE_MANAGEMENT)
+        return true;
+    const struct kind *kind = scope->settings.kinds[k];
+    return text_equal(json_string(pointer_find(object, kind->abi.managed_by)), kind->managed_by);
+}
+
+static void notice(void *state, const struct cluster_notice *notice) {
+    struct kueue_workloads *workloads = state;
+    struct item *item;
+    switch (notice->type) {
+    case NOTICE_LISTING:
+        begin_list(workloads, notice->kind);
+        break;
+    case NOTICE_SEEN:
+        if (is_delegated(workloads->scope, notice->kind, notice->object))
+            see_object(workloads, notice->kind, notice->object);
+        break;
+    case NOTICE_GONE:
+        item = find_item(workloads, notice->object, object_uid(notice->object));
+        if (item)
+            leave_item(workloads, item);
+        break;
+    case NOTICE_LISTED:
+        end_list(workloads, notice->kind);
+        break;
+    default:
+        break;
+    }
+}
+
+const struct watcher kueue_watcher = {
+    .of_management = true, .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};

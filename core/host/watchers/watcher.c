@@ -2,61 +2,85 @@
 #include "core/host/watchers/watcher.h"
 
 #include "core/base/memory.h"
-#include "core/host/host_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-struct arrival {
-    struct cluster_thread *thread;
-    struct host_guest guest;
-};
+// Capacity is the first one: the engine has to know of it before any watch is connected.
+const struct watcher *const watcher_table[] = {&capacity_watcher,    &pod_events_watcher,        &field_check_watcher,
+                                               &kueue_watcher,       &worker_namespaces_watcher, &namespaces_watcher,
+                                               &guard_lease_watcher, &denied_rights_watcher,     NULL};
 
-static void let_in(void *arg) {
-    struct arrival *arrival = arg;
-    struct cluster_thread *thread = arrival->thread;
-    struct host_guest *guest = array_next(&thread->guests, thread->n_guests, sizeof *guest);
-    if (guest) {
-        *guest = arrival->guest;
-        thread->n_guests++;
-    } else {
-        arrival->guest.stop(arrival->guest.ctx);
+void cluster_post(const struct cluster_scope *scope, struct engine_event *event) {
+    event->cluster = scope->cluster;
+    scope->post(scope->ctx, event);
+}
+
+struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural) {
+    static const char *const v1[] = {"v1", NULL};
+    return (struct reflector_options){.cluster = scope->name,
+                                      .group = "",
+                                      .plural = plural,
+                                      .versions = v1,
+                                      .watch_list = scope->watch_list,
+                                      .budget = scope->budget,
+                                      .meter = scope->meter,
+                                      .seed = text_hash(scope->seed, plural)};
+}
+
+struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
+                              const struct cluster_scope *scope, void *state) {
+    struct running_watcher *place = array_next(&watchers->list, watchers->count, sizeof *place);
+    struct error *error = place ? row->start(scope, &state) : error_no_memory();
+    if (error)
+        return error;
+    *place = (struct running_watcher){row, state};
+    watchers->count++;
+    return NULL;
+}
+
+static bool is_wanted(const struct watcher *row, const struct cluster_scope *scope) {
+    bool here = scope->cluster == ENGINE_MANAGEMENT ? row->of_management : row->of_workers;
+    return here && (!row->wanted || row->wanted(&scope->settings));
+}
+
+struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope) {
+    struct error *error = NULL;
+    for (size_t r = 0; watcher_table[r] && !error; r++) {
+        size_t i = 0;
+        while (i < watchers->count && watchers->list[i].row != watcher_table[r])
+            i++;
+        const struct running_watcher *running = i < watchers->count ? &watchers->list[i] : NULL;
+        bool wanted = is_wanted(watcher_table[r], scope);
+        if (wanted && !running)
+            error = watcher_set_add(watchers, watcher_table[r], scope, NULL);
+        if (wanted || !running)
+            continue;
+        if (running->row->notice)
+            running->row->notice(running->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
+        running->row->stop(running->state);
+        watchers->list[i] = watchers->list[--watchers->count];
     }
-    free(arrival);
+    return error;
 }
 
-bool host_attach(struct host *host, const struct host_guest *guest) {
-    struct arrival *arrival = malloc(sizeof *arrival);
-    if (!arrival)
-        return false;
-    *arrival = (struct arrival){.thread = host->management, .guest = *guest};
-    if (arrival->thread->loop && loop_post(arrival->thread->loop, let_in, arrival))
-        return true;
-    free(arrival);
-    return false;
-}
-
-static void wake(void *arg) {
-    (void)arg; // a tick follows
-}
-
-void host_call_guests(struct host *host) {
-    if (host->management->loop)
-        (void)loop_post(host->management->loop, wake, NULL);
-}
-
-int64_t guests_tick(struct cluster_thread *thread, struct moment now) {
+int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < thread->n_guests; i++) {
-        const struct host_guest *guest = &thread->guests[i];
-        next_ns = clock_earlier(next_ns, guest->tick(guest->ctx, &thread->connection, now));
-    }
+    for (size_t i = 0; i < watchers->count; i++)
+        next_ns = clock_earlier(next_ns, watchers->list[i].row->step(watchers->list[i].state, now));
     return next_ns;
 }
 
-void guests_stop(struct cluster_thread *thread) {
-    for (size_t i = 0; i < thread->n_guests; i++)
-        thread->guests[i].stop(thread->guests[i].ctx);
-    free(thread->guests);
-    thread->guests = NULL;
-    thread->n_guests = 0;
+void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice) {
+    for (size_t i = 0; i < watchers->count; i++)
+        if (watchers->list[i].row->notice)
+            watchers->list[i].row->notice(watchers->list[i].state, notice);
+}
+
+void watcher_set_stop(struct watcher_set *watchers) {
+    while (watchers->count > 0) {
+        struct running_watcher *last = &watchers->list[--watchers->count];
+        last->row->stop(last->state);
+    }
+    free(TAKE(watchers->list));
 }

@@ -1,30 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else runs on the management cluster's thread, with its connection: reflectors and clients that the engine has
-// nothing to do with.
+// What runs on a cluster's thread beside the watches of workloads: watches of other objects, checks, Leases. Each
+// watcher is one file and one row of `watcher_table`, and is called through its row alone.
 #ifndef WHARF_HOST_WATCHERS_WATCHER_H
 #define WHARF_HOST_WATCHERS_WATCHER_H
 
-#include "core/host/host.h"
-#include "core/host/io/cluster_connection.h"
+#include "core/config/config.h"
+#include "core/engine/engine.h"
+#include "core/kube/client/client.h"
+#include "core/kube/client/probe.h"
+#include "core/kube/watch/reflector.h"
 
-struct host_guest {
-    // Does what is due; returns the monotonic time of the next call needed. Also called after every handler of the
-    // transport. The connection is open and stays the same until `stop`.
-    int64_t (*tick)(void *ctx, const struct cluster_connection *connection, struct moment now);
-    // Releases what it made of the connection. Called once, at the latest when the host stops; no tick follows.
-    void (*stop)(void *ctx);
+struct cluster_connection;
+
+struct fencing_settings {
+    bool enabled;
+    uint32_t epoch;      // see fence_news
+    int64_t after_ns;    // fenceAfter
+    char namespace_[64]; // of the Leases, in each worker
+};
+
+// May change while the cluster is connected.
+struct cluster_io_settings {
+    struct kind *const *kinds; // not owned; later ones begin with the former ones
+    size_t n_kinds;
+    enum pod_events_level pod_events; // of a worker
+    bool capacity;                    // of a worker: its free capacity is tracked
+    bool namespaces;                  // of the management cluster: their labels are needed
+    struct fencing_settings fencing;
+};
+
+// What everything on one cluster's thread shares. Nothing is owned; strings live as long as the watchers.
+struct cluster_scope {
+    size_t cluster; // ENGINE_MANAGEMENT or a worker's number
+    const char *name;
+    const struct cluster_connection *connection; // NULL in the simulation
+    struct transport *transport;
+    struct cluster_io_settings settings;
+    struct meter *meter;   // may be NULL
+    struct budget *budget; // memory budget of the cluster; may be NULL
+    struct client *client; // for commands; of cluster_io, like what follows
+    struct probe *probe;
+    bool has_objects;            // an object of some kind was seen
+    uint64_t guard_shards;       // shards whose Leases for the worker's guard are renewed, see engine_renews
+    const char *origin;          // workers are listed and watched with this label value only
+    const char *controller_name; // reportingController of Events
+    const char *instance;        // reportingInstance of Events
+    struct gates *gates;         // of writes; NULL: always open
+    bool watch_list;
+    uint64_t seed;
+    // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
+    // the call only. The receiver sets `now` and `received_ns`. Called on the cluster's thread.
+    void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
 };
 
-// From any thread: ticks begin soon. False: out of memory, or the host is stopping; nothing is called then.
-bool host_attach(struct host *host, const struct host_guest *guest);
+// Posts an event of this cluster.
+void cluster_post(const struct cluster_scope *scope, struct engine_event *event);
+// Options for a reflector of all namespaces, of a kind in the core group, version v1.
+struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural);
 
-// From any thread: the guests are called soon.
-void host_call_guests(struct host *host);
+struct written_object { // of a write that was sent
+    size_t kind;
+    enum verb verb;
+    char namespace_[64];
+};
 
-// The host's side, on the management cluster's thread.
-struct cluster_thread;
-int64_t guests_tick(struct cluster_thread *thread, struct moment now); // when the next call is needed
-void guests_stop(struct cluster_thread *thread);
+// News for the watchers of a cluster.
+struct cluster_notice {
+    enum {
+        // Objects of the kinds, as in struct reflector_handler; the engine gets them afterwards.
+        NOTICE_LISTING, // of `kind`, in `version`
+        NOTICE_SEEN,    // `object`
+        NOTICE_GONE,
+        NOTICE_LISTED,
+        NOTICE_STATE,           // the watch of some kind was connected or lost
+        NOTICE_REACHED,         // the server answers again
+        NOTICE_CONFIGURED,      // the settings in the scope have changed
+        NOTICE_WANT_NAMESPACES, // the engine waits for a change of some namespace
+        NOTICE_FORBIDDEN,       // a write, `written`, was answered with 403
+        NOTICE_UNWANTED,        // the watcher is about to be stopped,
+        NOTICE_CLOSING          // or the connection to be closed
+    } type;
+    size_t kind;
+    const char *version;
+    const struct json *object;
+    const struct written_object *written;
+};
+
+// One row. `wanted` and `notice` may be NULL. All functions are called on the cluster's thread.
+struct watcher {
+    bool of_management, of_workers;
+    bool (*wanted)(const struct cluster_io_settings *settings); // NULL: always
+    // `scope` outlives the watcher. `*state` is NULL, or what the caller of watcher_set_add passed.
+    struct error *(*start)(const struct cluster_scope *scope, void **state);
+    // Does the work that is due. Returns the monotonic time of the next call needed. Also called after each handler of
+    // the transport.
+    int64_t (*step)(void *state, struct moment now);
+    void (*notice)(void *state, const struct cluster_notice *notice);
+    void (*stop)(void *state); // frees it; no call follows
+};
+
+extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
+    worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher;
+// In the order in which they are called, NULL-terminated.
+extern const struct watcher *const watcher_table[];
+
+// The watchers that run.
+struct watcher_set { // zero-initialised
+    struct running_watcher {
+        const struct watcher *row;
+        void *state;
+    } * list;
+    size_t count;
+};
+
+// Starts the rows of the table that are wanted here and do not run, and stops those that are no longer wanted.
+struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope);
+// Starts a watcher that is not in the table.
+struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
+                              const struct cluster_scope *scope, void *state);
+int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now);
+void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice);
+void watcher_set_stop(struct watcher_set *watchers);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of pods without memory: what is lost is counted, and later ones are told.
-#include "core/host/pods/pod_events.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
 #include "core/kube/client/meter.h"
@@ -83,27 +83,28 @@ static struct error *watch_until_told(void **out) {
     ops.submit = submit;
     fake.base.ops = &ops;
     told = 0;
-    struct pod_events_options options = {.cluster = "w1",
-                                         .transport = &fake.base,
-                                         .meter = &meter,
-                                         .origin = "here",
-                                         .kinds = play_kinds(),
-                                         .n_kinds = 1,
-                                         .seed = 1,
-                                         .post = take};
-    struct pod_events *events = NULL;
-    struct error *error = pod_events_new(&options, &events);
+    struct cluster_scope scope = {.cluster = 1,
+                                  .name = "w1",
+                                  .transport = &fake.base,
+                                  .meter = &meter,
+                                  .origin = "here",
+                                  .settings = {.kinds = play_kinds(), .n_kinds = 1, .pod_events = POD_EVENTS_WARNINGS},
+                                  .seed = 1,
+                                  .post = take};
+    void *events = NULL;
+    struct error *error = pod_events_watcher.start(&scope, &events);
     AUTO_JSON mirror = json_new_object();
     if (!error)
-        pod_events_mirror(events, 0, mirror);
+        pod_events_watcher.notice(events, &(struct cluster_notice){.type = NOTICE_SEEN, .object = mirror});
     struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
     for (int i = 0; i < 60 && !error && told == 0; i++) {
-        (void)pod_events_tick(events, now);
+        (void)pod_events_watcher.step(events, now);
         serve(&fake);
         now.mono_ns += 30 * CLOCK_SECOND;
         now.wall_ns += 30 * CLOCK_SECOND;
     }
-    pod_events_free(events);
+    if (events)
+        pod_events_watcher.stop(events);
     fault_pause();
     fake_free(&fake);
     fault_resume();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the nodes and pods of a worker to views of what is left, on a fake transport and virtual time.
-#include "core/host/watchers/capacity_watch.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -28,7 +28,8 @@
 struct stand {
     struct fake_transport fake;
     struct budget budget;
-    struct capacity_watch *watch;
+    struct cluster_scope scope;
+    void *watch;
     struct buffer told;
     struct moment now;
 };
@@ -56,7 +57,7 @@ static void expect(struct stand *stand, const char *text) {
 static void pass(struct stand *stand, int64_t ns) {
     stand->now.mono_ns += ns;
     for (int i = 0; i < 5; i++)
-        (void)capacity_watch_tick(stand->watch, stand->now);
+        (void)capacity_watcher.step(stand->watch, stand->now);
 }
 
 // The number of the open exchange whose path begins so; 0: none.
@@ -88,13 +89,14 @@ static void begin(struct stand *stand) {
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
     budget_init(&stand->budget, 4 * KEPT, 0, 0, NULL);
-    assert_null(capacity_watch_new(&(struct capacity_watch_options){.cluster = "w1",
-                                                                    .transport = &stand->fake.base,
-                                                                    .budget = &stand->budget,
-                                                                    .seed = 1,
-                                                                    .post = take,
-                                                                    .ctx = stand},
-                                   &stand->watch));
+    stand->scope = (struct cluster_scope){.cluster = 1,
+                                          .name = "w1",
+                                          .transport = &stand->fake.base,
+                                          .budget = &stand->budget,
+                                          .seed = 1,
+                                          .post = take,
+                                          .ctx = stand};
+    assert_null(capacity_watcher.start(&stand->scope, &stand->watch));
     expect(stand, "reading;"); // before anything else of the worker
     pass(stand, 0);
     answer(stand, "/api/v1", 200, DISCOVERY);
@@ -113,7 +115,7 @@ static void begin_known(struct stand *stand) {
 }
 
 static void end(struct stand *stand) {
-    capacity_watch_free(stand->watch);
+    capacity_watcher.stop(stand->watch);
     assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);

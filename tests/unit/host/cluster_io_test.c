@@ -92,16 +92,16 @@ static void begin_with(struct stand *stand, size_t cluster, const struct cluster
     *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    struct cluster_io_options options = {.cluster = cluster,
-                                         .name = "c",
-                                         .transport = &stand->fake.base,
-                                         .origin = "here",
-                                         .controller_name = "wharf.dev/host",
-                                         .instance = "test",
-                                         .settings = *settings,
-                                         .seed = 1,
-                                         .post = take_event,
-                                         .ctx = stand};
+    struct cluster_scope options = {.cluster = cluster,
+                                    .name = "c",
+                                    .transport = &stand->fake.base,
+                                    .origin = "here",
+                                    .controller_name = "wharf.dev/host",
+                                    .instance = "test",
+                                    .settings = *settings,
+                                    .seed = 1,
+                                    .post = take_event,
+                                    .ctx = stand};
     assert_null(cluster_io_new(&options, &stand->io));
     tick(stand);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fencing that is disabled and enabled again while the host runs, on a fake transport and virtual time.
-#include "core/host/fencing.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -12,8 +12,8 @@
 
 struct stand {
     struct fake_transport fake;
-    struct client *client;
-    struct fencing *fencing;
+    struct cluster_scope scope;
+    void *guard;
     struct moment now;
     size_t told;
     uint32_t epoch; // of the last news
@@ -29,8 +29,8 @@ static void take(void *ctx, struct engine_event *event) {
 static void pass(struct stand *stand, int64_t ns) {
     stand->now.mono_ns += ns;
     for (int i = 0; i < 4; i++) {
-        (void)fencing_tick(stand->fencing, stand->now);
-        (void)client_tick(stand->client, stand->now);
+        (void)guard_lease_watcher.step(stand->guard, stand->now);
+        (void)client_tick(stand->scope.client, stand->now);
     }
 }
 
@@ -40,31 +40,31 @@ static struct fencing_settings settings(bool enabled, uint32_t epoch) {
 }
 
 static void configure(struct stand *stand, bool enabled, uint32_t epoch) {
-    struct fencing_settings next = settings(enabled, epoch);
-    fencing_configure(stand->fencing, &next);
+    stand->scope.settings.fencing = settings(enabled, epoch);
+    guard_lease_watcher.notice(stand->guard, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
 }
 
 static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
-    assert_null(client_new(&(struct client_options){.cluster = "w1", .transport = &stand->fake.base}, &stand->client));
-    assert_null(fencing_new(&(struct fencing_options){.client = stand->client,
-                                                      .cluster = "w1",
-                                                      .origin = "o",
-                                                      .instance = "i",
-                                                      .settings = settings(true, 0),
-                                                      .post = take,
-                                                      .ctx = stand},
-                            &stand->fencing));
-    fencing_renew(stand->fencing, 1);
+    assert_null(
+        client_new(&(struct client_options){.cluster = "w1", .transport = &stand->fake.base}, &stand->scope.client));
+    stand->scope.name = "w1";
+    stand->scope.origin = "o";
+    stand->scope.instance = "i";
+    stand->scope.settings.fencing = settings(true, 0);
+    stand->scope.guard_shards = 1;
+    stand->scope.post = take;
+    stand->scope.ctx = stand;
+    assert_null(guard_lease_watcher.start(&stand->scope, &stand->guard));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 1); // the guard's Lease is read
     assert_int_equal(fake_last(&stand->fake)->request.method, HTTP_GET);
 }
 
 static void end(struct stand *stand) {
-    fencing_free(stand->fencing);
-    client_free(stand->client);
+    guard_lease_watcher.stop(stand->guard);
+    client_free(stand->scope.client);
     fake_free(&stand->fake);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking whether the management cluster knows the field managedBy.
-#include "core/host/watchers/field_check.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/buffer.h"
 #include "tests/unit/host/dispatch_play.h"
@@ -12,39 +12,46 @@
 
 struct stand {
     struct fake_transport fake;
-    struct field_check *check;
+    struct cluster_scope scope;
+    void *check;
     struct buffer told;
     int64_t now_ns;
 };
 
-static void found(void *ctx, size_t kind, bool lacks) {
+static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
-    buffer_printf(&stand->told, "%zu %s;", kind, lacks ? "lacks" : "has");
+    assert_int_equal(event->type, EVENT_FIELD);
+    buffer_printf(&stand->told, "%zu %s;", event->kind, event->lacks ? "lacks" : "has");
+}
+
+static void begin_list(struct stand *stand, size_t kind, const char *version) {
+    field_check_watcher.notice(stand->check,
+                               &(struct cluster_notice){.type = NOTICE_LISTING, .kind = kind, .version = version});
 }
 
 static int64_t pass(struct stand *stand, int64_t ns) {
     stand->now_ns += ns;
-    return field_check_tick(stand->check, (struct moment){.mono_ns = stand->now_ns});
+    return field_check_watcher.step(stand->check, (struct moment){.mono_ns = stand->now_ns});
 }
 
 static void begin(struct stand *stand) {
     *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 4096);
-    struct field_check_options options = {
-        .transport = &stand->fake.base, .kinds = play_kinds(), .n_kinds = 2, .found = found, .ctx = stand};
-    assert_null(field_check_new(&options, &stand->check));
+    stand->scope = (struct cluster_scope){
+        .transport = &stand->fake.base, .settings = {.kinds = play_kinds(), .n_kinds = 2}, .post = take, .ctx = stand};
+    assert_null(field_check_watcher.start(&stand->scope, &stand->check));
     assert_int_equal(pass(stand, 0), CLOCK_NEVER);
-    field_check_listing(stand->check, 0, "v1");
-    assert_int_equal(pass(stand, 0), stand->now_ns + FIELD_CHECK_DELAY_NS);
-    pass(stand, FIELD_CHECK_DELAY_NS);
+    begin_list(stand, 0, "v1");
+    assert_int_equal(pass(stand, 0), stand->now_ns + (5 * CLOCK_SECOND));
+    pass(stand, (5 * CLOCK_SECOND));
     assert_int_equal(stand->fake.count, 1);
     assert_string_equal(fake_last(&stand->fake)->request.path, "/openapi/v3/apis/batch/v1");
 }
 
 static void end(struct stand *stand, const char *told) {
     assert_string_equal(stand->told.data ? stand->told.data : "", told);
-    field_check_free(stand->check);
+    field_check_watcher.stop(stand->check);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -56,9 +63,9 @@ static void a_field_that_is_there_is_asked_for_once_for_each_list(void **state) 
     fake_answer(&stand.fake, 1, 200, DOCUMENT("managedBy"));
     assert_int_equal(pass(&stand, 60 * CLOCK_MINUTE), CLOCK_NEVER);
     assert_int_equal(stand.fake.count, 1);
-    field_check_listing(stand.check, 0, "v1");
+    begin_list(&stand, 0, "v1");
     pass(&stand, 0);
-    pass(&stand, FIELD_CHECK_DELAY_NS);
+    pass(&stand, (5 * CLOCK_SECOND));
     assert_int_equal(stand.fake.count, 2);
     end(&stand, "0 has;");
 }
@@ -69,12 +76,12 @@ static void a_field_that_is_missing_is_asked_for_until_it_is_there(void **state)
     begin(&stand);
     fake_answer(&stand.fake, 1, 200, DOCUMENT("manager"));
     int64_t answered_ns = stand.now_ns;
-    assert_int_equal(pass(&stand, CLOCK_SECOND), answered_ns + FIELD_CHECK_AGAIN_NS);
-    pass(&stand, FIELD_CHECK_AGAIN_NS);
+    assert_int_equal(pass(&stand, CLOCK_SECOND), answered_ns + (5 * CLOCK_MINUTE));
+    pass(&stand, (5 * CLOCK_MINUTE));
     fake_answer(&stand.fake, 2, 404, "not found"); // says nothing
-    pass(&stand, FIELD_CHECK_AGAIN_NS);
+    pass(&stand, (5 * CLOCK_MINUTE));
     fake_answer(&stand.fake, 3, 200, DOCUMENT("managedBy"));
-    assert_int_equal(pass(&stand, FIELD_CHECK_AGAIN_NS), CLOCK_NEVER);
+    assert_int_equal(pass(&stand, (5 * CLOCK_MINUTE)), CLOCK_NEVER);
     end(&stand, "0 lacks;0 has;");
 }
 
@@ -84,9 +91,9 @@ static void a_server_that_does_not_say_is_not_asked_again_soon(void **state) {
     begin(&stand);
     fake_answer(&stand.fake, 1, 403, "{}");
     assert_int_equal(pass(&stand, CLOCK_MINUTE), CLOCK_NEVER);
-    field_check_listing(stand.check, 0, "v1");
+    begin_list(&stand, 0, "v1");
     pass(&stand, 0);
-    pass(&stand, FIELD_CHECK_DELAY_NS);
+    pass(&stand, (5 * CLOCK_SECOND));
     fake_refuse(&stand.fake, 2);
     pass(&stand, 59 * CLOCK_SECOND);
     assert_int_equal(stand.fake.count, 2);

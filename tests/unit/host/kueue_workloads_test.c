@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads of Kueue and the objects that they are of, in any order, on a fake transport and virtual time.
-#include "core/host/watchers/kueue_workloads.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -27,7 +27,8 @@
 struct stand {
     struct fake_transport fake;
     struct budget budget;
-    struct kueue_workloads *workloads;
+    struct cluster_scope scope;
+    void *workloads;
     struct buffer told;
     struct moment now;
     size_t watch;
@@ -46,7 +47,7 @@ static void take(void *ctx, struct engine_event *event) {
 }
 
 static void tick(struct stand *stand) {
-    (void)kueue_workloads_tick(stand->workloads, stand->now);
+    (void)kueue_watcher.step(stand->workloads, stand->now);
 }
 
 static void pass(struct stand *stand, int64_t ns) {
@@ -70,12 +71,16 @@ static void answer(struct stand *stand, const char *path, int status, const char
     tick(stand);
 }
 
+static void notify(struct stand *stand, const struct cluster_notice *notice) {
+    kueue_watcher.notice(stand->workloads, notice);
+}
+
 static void seen(struct stand *stand, const char *name, bool queued) {
     AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\",\"labels\":{%s}}}",
                                  name, name, queued ? "\"kueue.x-k8s.io/queue-name\":\"q\"" : "");
     struct json *object = NULL;
     assert_null(json_parse(text, strlen(text), &object));
-    kueue_workloads_seen(stand->workloads, 3, object);
+    notify(stand, &(struct cluster_notice){.type = NOTICE_SEEN, .kind = 3, .object = object});
     json_free(object);
     tick(stand);
 }
@@ -84,7 +89,7 @@ static void gone(struct stand *stand, const char *name) {
     AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\"}}", name, name);
     struct json *object = NULL;
     assert_null(json_parse(text, strlen(text), &object));
-    kueue_workloads_gone(stand->workloads, object);
+    notify(stand, &(struct cluster_notice){.type = NOTICE_GONE, .kind = 3, .object = object});
     json_free(object);
     tick(stand);
 }
@@ -94,14 +99,14 @@ static void begin(struct stand *stand) {
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
     budget_init(&stand->budget, 4 * KEPT, 0, 0, NULL);
-    struct kueue_workloads_options options = {.cluster = 1,
-                                              .name = "w1",
-                                              .transport = &stand->fake.base,
-                                              .budget = &stand->budget,
-                                              .seed = 1,
-                                              .post = take,
-                                              .ctx = stand};
-    assert_null(kueue_workloads_new(&options, &stand->workloads));
+    stand->scope = (struct cluster_scope){.cluster = 1,
+                                          .name = "w1",
+                                          .transport = &stand->fake.base,
+                                          .budget = &stand->budget,
+                                          .seed = 1,
+                                          .post = take,
+                                          .ctx = stand};
+    assert_null(kueue_watcher.start(&stand->scope, &stand->workloads));
     tick(stand);
 }
 
@@ -128,7 +133,7 @@ static void expect(struct stand *stand, const char *text) {
 }
 
 static void end(struct stand *stand) {
-    kueue_workloads_free(stand->workloads);
+    kueue_watcher.stop(stand->workloads);
     assert_int_equal(stand->budget.kept, 0);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
@@ -213,9 +218,9 @@ static void what_a_later_list_lacks_is_gone(void **state) {
         pass(&stand, CLOCK_SECOND);
     answer(&stand, PATH "/workloads?limit", 200, LIST(WORKLOAD("2", "8", "b", "false")));
     expect(&stand, "3 n/a a gone;3 n/b b inactive;");
-    kueue_workloads_listing(stand.workloads, 3);
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_LISTING, .kind = 3, .version = "v1"});
     seen(&stand, "b", true);
-    kueue_workloads_listed(stand.workloads, 3); // a is gone
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_LISTED, .kind = 3}); // a is gone
     seen(&stand, "a", true);
     expect(&stand, ""); // known anew
     end(&stand);
@@ -302,8 +307,8 @@ static void an_object_that_comes_back_is_told_the_workload_that_did_not_change(v
     expect(&stand, "");
     seen(&stand, "a", true);
     expect(&stand, "3 n/a a inactive;");
-    kueue_workloads_listing(stand.workloads, 3);
-    kueue_workloads_listed(stand.workloads, 3);
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_LISTING, .kind = 3, .version = "v1"});
+    notify(&stand, &(struct cluster_notice){.type = NOTICE_LISTED, .kind = 3});
     tick(&stand);
     expect(&stand, "");
     seen(&stand, "a", true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the Event of a pod in a worker to a remark on its mirror, on a fake transport and virtual time.
-#include "core/host/pods/pod_events.h"
+#include "core/host/pods/pod_groups.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -27,7 +28,8 @@
 
 struct stand {
     struct fake_transport fake;
-    struct pod_events *events;
+    struct cluster_scope scope;
+    void *events;
     struct meter meter;
     struct buffer told;
     struct moment now;
@@ -46,7 +48,7 @@ static void take(void *ctx, struct engine_event *event) {
 }
 
 static int64_t tick(struct stand *stand) {
-    return pod_events_tick(stand->events, stand->now);
+    return pod_events_watcher.step(stand->events, stand->now);
 }
 
 static void pass(struct stand *stand, int64_t ns) {
@@ -71,25 +73,30 @@ static void answer(struct stand *stand, const char *path, int status, const char
     (void)tick(stand);
 }
 
+static void see_mirror(struct stand *stand, size_t kind, const struct json *mirror) {
+    pod_events_watcher.notice(stand->events,
+                              &(struct cluster_notice){.type = NOTICE_SEEN, .kind = kind, .object = mirror});
+}
+
 static void begin_with(struct stand *stand, bool normal) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    struct pod_events_options options = {.cluster = "w1",
-                                         .transport = &stand->fake.base,
-                                         .meter = &stand->meter,
-                                         .origin = "here",
-                                         .kinds = play_kinds(),
-                                         .n_kinds = 1,
-                                         .normal = normal,
-                                         .seed = 1,
-                                         .post = take,
-                                         .ctx = stand};
-    assert_null(pod_events_new(&options, &stand->events));
+    stand->scope = (struct cluster_scope){
+        .cluster = 1,
+        .name = "w1",
+        .transport = &stand->fake.base,
+        .meter = &stand->meter,
+        .origin = "here",
+        .settings = {.kinds = play_kinds(), .n_kinds = 1, .pod_events = normal ? POD_EVENTS_ALL : POD_EVENTS_WARNINGS},
+        .seed = 1,
+        .post = take,
+        .ctx = stand};
+    assert_null(pod_events_watcher.start(&stand->scope, &stand->events));
     (void)tick(stand);
     assert_int_equal(stand->fake.count, 0); // no mirror was seen yet
     AUTO_JSON mirror = json_new_object();
-    pod_events_mirror(stand->events, 0, mirror);
+    see_mirror(stand, 0, mirror);
     (void)tick(stand);
     answer(stand, "/api/v1", 200, DISCOVERY);
 }
@@ -104,7 +111,7 @@ static void begin(struct stand *stand) {
 }
 
 static void end(struct stand *stand) {
-    pod_events_free(stand->events);
+    pod_events_watcher.stop(stand->events);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -245,7 +252,7 @@ static void the_failed_pods_of_a_namespace_are_looked_at_when_more_of_a_mirrors_
                                      failed[i]);
         AUTO_JSON mirror = NULL;
         assert_null(json_parse(text, strlen(text), &mirror));
-        pod_events_mirror(stand.events, 0, mirror);
+        see_mirror(&stand, 0, mirror);
         (void)tick(&stand);
         const char *path = "/api/v1/namespaces/n/pods?fieldSelector=status.phase%3DFailed&limit=100";
         if (i == 1) {

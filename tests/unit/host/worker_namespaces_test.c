@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which namespaces are told to have changed, on a fake transport and virtual time.
-#include "core/host/watchers/worker_namespaces.h"
+#include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -16,7 +16,8 @@
 
 struct stand {
     struct fake_transport fake;
-    struct worker_namespaces *watch;
+    struct cluster_scope scope;
+    void *watch;
     struct buffer told;
     struct moment now;
 };
@@ -35,25 +36,24 @@ static void expect(struct stand *stand, const char *text) {
 static void pass(struct stand *stand, int64_t ns) {
     stand->now.mono_ns += ns;
     for (int i = 0; i < 4; i++)
-        (void)worker_namespaces_tick(stand->watch, stand->now);
+        (void)worker_namespaces_watcher.step(stand->watch, stand->now);
 }
 
 static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    assert_null(worker_namespaces_new(
-        &(struct worker_namespaces_options){
-            .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand},
-        &stand->watch));
+    stand->scope = (struct cluster_scope){
+        .cluster = 1, .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
+    assert_null(worker_namespaces_watcher.start(&stand->scope, &stand->watch));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 0);
-    worker_namespaces_want(stand->watch);
+    worker_namespaces_watcher.notice(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     pass(stand, 0);
 }
 
 static void end(struct stand *stand) {
-    worker_namespaces_free(stand->watch);
+    worker_namespaces_watcher.stop(stand->watch);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a watch that the host can do without is open, on a fake transport and virtual time.
-#include "core/host/watchers/optional_watch.h"
+#include "core/host/watchers/object_watch.h"
 
 #include "core/base/text.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -16,22 +16,16 @@
 
 struct stand {
     struct fake_transport fake;
-    struct optional_watch *watch;
+    struct object_watch watch;
     struct buffer told;
     struct moment now;
     int64_t next_ns;
     bool wanted;
 };
 
-static void on_version(void *ctx, const char *version) {
-    (void)ctx;
-    (void)version;
-}
-
 static void on_object(void *ctx, struct object *object) {
     struct stand *stand = ctx;
     buffer_printf(&stand->told, "%s;", object_name(object->value));
-    object_free(object);
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
@@ -44,17 +38,17 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     buffer_printf(&stand->told, "%s;", names[state]);
 }
 
-static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
+static void on_refused(void *ctx, const char *problem) {
     struct stand *stand = ctx;
-    assert_int_equal(open_ns, stand->now.mono_ns + 10 * CLOCK_MINUTE);
+    assert_int_equal(stand->watch.open_ns, stand->now.mono_ns + 10 * CLOCK_MINUTE);
     assert_non_null(strstr(problem, "things.g.io"));
-    buffer_text(&stand->told, first ? "refused;" : "refused again;");
+    buffer_text(&stand->told, "refused;");
 }
 
 static void pass(struct stand *stand, int64_t ns) {
     stand->now.mono_ns += ns;
     for (int i = 0; i < 4; i++)
-        stand->next_ns = optional_watch_tick(stand->watch, stand->wanted, stand->now);
+        stand->next_ns = object_watch_tick(&stand->watch, stand->wanted, stand->now);
 }
 
 static void begin(struct stand *stand) {
@@ -62,17 +56,15 @@ static void begin(struct stand *stand) {
     *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}, .wanted = true};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
-    assert_null(optional_watch_new(
-        &(struct optional_watch_options){
-            .reflector = {.cluster = "w1", .group = "g.io", .plural = "things", .versions = versions, .seed = 1},
-            .transport = &stand->fake.base,
-            .handler = {on_version, on_object, on_object, on_version, on_state, NULL, stand},
-            .refused = on_refused},
-        &stand->watch));
+    struct reflector_options options = {
+        .cluster = "w1", .group = "g.io", .plural = "things", .versions = versions, .seed = 1};
+    struct object_watch_handler handler = {
+        .seen = on_object, .gone = on_object, .state = on_state, .refused = on_refused, .ctx = stand};
+    object_watch_init(&stand->watch, &options, &stand->fake.base, &handler, false);
 }
 
 static void end(struct stand *stand) {
-    optional_watch_free(stand->watch);
+    object_watch_clear(&stand->watch);
     buffer_free(&stand->told);
     fake_free(&stand->fake);
 }
@@ -109,7 +101,7 @@ static void a_watch_that_is_refused_is_closed_and_asked_for_every_ten_minutes(vo
         pass(&stand, 0);
         answer(&stand, GROUP, 200, SERVED);
         answer(&stand, GROUP "/things?limit", 403, STATUS(403, "Forbidden"));
-        expect(&stand, round == 0 ? "lost;closed;refused;" : "lost;closed;refused again;");
+        expect(&stand, round == 0 ? "lost;closed;refused;" : "lost;closed;");
         assert_int_equal(stand.next_ns, stand.now.mono_ns + 10 * CLOCK_MINUTE);
         size_t asked = stand.fake.count;
         pass(&stand, 10 * CLOCK_MINUTE - 1);
@@ -197,7 +189,7 @@ static void a_kind_that_was_there_is_looked_for_soon_again(void **state) {
                    "absent;closed;");
     pass(&stand, 13 * CLOCK_MINUTE);
     connect(&stand);
-    optional_watch_select(stand.watch, NULL); // as if its server were asked anew
+    object_watch_select(&stand.watch, NULL); // as if its server were asked anew
     pass(&stand, 0);
     expect(&stand, "connected;closed;");
     answer(&stand, GROUP, 200, NOT_SERVED);
@@ -249,7 +241,7 @@ static void another_selector_opens_it_anew(void **state) {
     begin(&stand);
     pass(&stand, 0);
     connect(&stand);
-    optional_watch_select(stand.watch, "type=Warning");
+    object_watch_select(&stand.watch, "type=Warning");
     pass(&stand, 0);
     expect(&stand, "connected;closed;");
     answer(&stand, GROUP, 200, SERVED);

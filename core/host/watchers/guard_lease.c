@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renews the Lease for the guard of one worker, and posts what the Leases show of that guard (docs/fencing.md). Does
+// nothing while fencing is not enabled.
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/engine/fence/fence_lease.h"
+#include "core/host/watchers/watcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct guard_lease {
+    const struct cluster_scope *scope;
+    struct fence_lease lease;
+    struct moment now;
+    bool begun, look, leaves;
+    bool anew;        // begin again, once nothing is in flight
+    bool in_flight;   // a request
+    uint32_t epoch;   // of the settings with which it began
+    char logged[200]; // the problem that was logged last; "": none
+};
+
+static struct error *start(const struct cluster_scope *scope, void **state) {
+    struct guard_lease *guard = calloc(1, sizeof *guard);
+    if (!guard)
+        return error_no_memory();
+    guard->scope = scope;
+    *state = guard;
+    return NULL;
+}
+
+static void stop(void *state) {
+    free(state); // the client, which is freed next, forgets the requests in flight
+}
+
+static void notice(void *state, const struct cluster_notice *notice) {
+    struct guard_lease *guard = state;
+    const struct fencing_settings *settings = &guard->scope->settings.fencing;
+    guard->look |= notice->type == NOTICE_STATE;
+    if (notice->type != NOTICE_CONFIGURED || !guard->begun)
+        return;
+    guard->leaves = !settings->enabled; // gives its Leases back, also those that it holds later
+    guard->anew = settings->enabled && settings->epoch != guard->epoch;
+    fence_lease_set_after(&guard->lease, settings->after_ns);
+}
+
+static void log_problem(struct guard_lease *guard) {
+    const char *problem = fence_lease_problem(&guard->lease);
+    if (strcmp(problem, guard->logged) == 0)
+        return;
+    if (*problem)
+        log_fields(LOG_WARN, "the guard's Leases cannot be used", {"cluster", guard->scope->name}, {"error", problem});
+    text_copy(guard->logged, sizeof guard->logged, problem);
+}
+
+static void on_answer(void *ctx, struct response *response) {
+    struct guard_lease *guard = ctx;
+    struct engine_event event = {.type = EVENT_FENCE};
+    guard->in_flight = false;
+    bool news = fence_lease_answer(&guard->lease, response, guard->now, &event.fence);
+    event.fence.epoch = guard->epoch;
+    if (news && !guard->anew)
+        cluster_post(guard->scope, &event);
+    log_problem(guard);
+}
+
+static void begin(struct guard_lease *guard) {
+    const struct cluster_scope *scope = guard->scope;
+    const struct fencing_settings *settings = &scope->settings.fencing;
+    fence_lease_init(&guard->lease,
+                     &(struct fence_lease_options){.origin = scope->origin,
+                                                   .namespace_ = settings->namespace_,
+                                                   .identity = scope->instance,
+                                                   .shards = scope->gates ? (uint32_t)scope->gates->count : 1,
+                                                   .after_ns = settings->after_ns},
+                     guard->now);
+    guard->epoch = settings->epoch;
+    guard->begun = true;
+    guard->anew = false;
+}
+
+static int64_t step(void *state, struct moment now) {
+    struct guard_lease *guard = state;
+    if (!guard->begun && !guard->scope->settings.fencing.enabled)
+        return CLOCK_NEVER;
+    guard->now = now;
+    if (guard->anew && guard->in_flight) // the Lease may be about to be given back: its answer comes first
+        return CLOCK_NEVER;
+    if (!guard->begun || guard->anew)
+        begin(guard);
+    fence_lease_renew(&guard->lease, guard->scope->settings.fencing.enabled ? guard->scope->guard_shards : 0, now);
+    if (guard->look)
+        fence_lease_look(&guard->lease, now);
+    guard->look = false;
+    if (guard->leaves)
+        fence_lease_leave(&guard->lease, guard->scope->guard_shards, now);
+    struct request request;
+    int64_t at_ns = CLOCK_NEVER;
+    enum fence_request type = fence_lease_next(&guard->lease, now, &request, &at_ns);
+    if (type == FENCE_NONE)
+        return at_ns;
+    request.gate = type == FENCE_READ ? NULL : gates_at(guard->scope->gates, fence_lease_shard(&guard->lease));
+    fence_lease_sent(&guard->lease, type);
+    struct error *error = client_submit(guard->scope->client, &request, on_answer, guard, NULL);
+    guard->in_flight = !error;
+    if (error)
+        (void)fence_lease_answer(&guard->lease, NULL, now, &(struct fence_news){0});
+    error_free(error);
+    return now.mono_ns + CLOCK_SECOND;
+}
+
+const struct watcher guard_lease_watcher = {
+    .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
