@@ -155,22 +155,13 @@ static const char *find_rewound(const struct cluster_io *io, const char *uid, co
     return NULL;
 }
 
-// Without memory the next identity is compared with the old one again.
-static void replace_text(char **text, const char *by) {
-    char *copy = strdup(by);
-    if (!copy)
-        return;
-    free(*text);
-    *text = copy;
-}
-
 static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
     struct cluster_io *io = ctx;
     post(io, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     const char *rewound = find_rewound(io, uid, version);
-    if (*uid) {
-        replace_text(&io->identity.version, version);
-        replace_text(&io->identity.uid, uid);
+    if (*uid) { // without memory the next identity is compared with the old one again
+        (void)text_set(&io->identity.version, version);
+        (void)text_set(&io->identity.uid, uid);
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
         reflector_rewind(io->kinds[k]->reflector, rewound);

@@ -53,8 +53,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     if (problem && !text_equal(problem, namespaces->problem))
         log_fields(LOG_WARN, "namespaces cannot be watched: workloads whose placement depends on their labels wait",
                    {"cluster", namespaces->scope->name}, {"error", problem});
-    free(namespaces->problem);
-    namespaces->problem = problem ? strdup(problem) : NULL;
+    (void)text_set(&namespaces->problem, problem);
 }
 
 static struct error *start(const struct cluster_scope *scope, void **state) {
