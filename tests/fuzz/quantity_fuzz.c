@@ -68,7 +68,7 @@ static void check_request(const struct json *spec) {
 static void check_shape(const struct json *spec) {
     struct pod_shapes shapes;
     pod_shapes_init(&shapes, 1);
-    struct pod_shape *one = pod_shape_take(&shapes, spec), *two = pod_shape_take(&shapes, spec);
+    struct pod_shape *one = pod_shape_ref(&shapes, spec), *two = pod_shape_ref(&shapes, spec);
     if (!one || one != two || one->refs != 2)
         fuzz_fail("the same pods have two shapes");
     pod_shapes_free(&shapes);

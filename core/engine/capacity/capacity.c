@@ -4,9 +4,9 @@
 #include "core/adapter/pods.h"
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
-#include "core/engine/capacity/room.h"
-#include "core/engine/clusters/cluster_state.h"
+#include "core/engine/capacity/free_capacity.h"
 #include "core/engine/queue.h"
+#include "core/engine/request/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,81 +14,101 @@
 #define SETS_MAX 64                 // different pods of one workload; further ones are ignored
 #define REBUILD_NS (500 * CLOCK_MS) // between two, when only reservations have ended
 
-struct room_claims { // a list
-    struct room_claim *first, *last;
+struct claims { // a list
+    struct capacity_claim *first, *last;
 };
 
-// What a workload asks for, kept while it waits for room and while it is reserved somewhere.
-struct room_claim {
-    struct room_claim *next, *previous;
-    struct room_claims *in; // the list that it is in
+// The pods that a workload requests, kept while it waits for capacity and while it is reserved in a worker.
+struct capacity_claim {
+    struct capacity_claim *next, *previous;
+    struct claims *in; // the list that it is in
     struct entry *entry;
-    uint64_t source;  // hash of the uid and generation that it was read from
+    uint64_t source;  // hash of the uid and generation that the pods were read from
     int64_t until_ns; // reserved until then
     uint32_t cluster; // where it is reserved, 0: nowhere
-    uint32_t done;    // attempt that need not be reserved any more, 0: none
+    uint32_t done;    // attempt whose reservation has ended, 0: none
     bool seen;        // its mirror was
     bool started;     // and had started
     size_t n_sets;
-    struct pod_set sets[];
+    struct pod_set *sets;
 };
 
-struct worker_room {
+struct worker_capacity {
     enum capacity_state state;
-    int64_t until_ns;  // READING, STALE: what was known counts until then
-    char problem[192]; // UNKNOWN, STALE: why
-    struct room room;
-    struct room_claims reserved;
+    int64_t until_ns; // READING, STALE: the last view counts until then
+    struct free_capacity spare;
+    struct claims reserved;
     int64_t expires_ns; // the first of them does not end before
     int64_t built_ns;
-    bool ended; // some reservation did, since it was built
-    bool grew;  // it was built anew, and what waits has not been looked at since
+    bool ended; // a reservation has ended since then
+    bool grew;  // built anew, and no waiting workload was tried since
 };
 
 struct capacity {
     struct pod_shapes shapes;
-    struct worker_room *workers; // by cluster
+    struct worker_capacity **workers; // by cluster; NULL: without limits
     size_t n_workers;
-    struct room_claims waiting, idle;
+    struct claims waiting, idle;
     int64_t next_ns; // of capacity_tick
 };
 
+static struct worker_capacity *worker_of(const struct engine *engine, size_t cluster) {
+    const struct capacity *capacity = engine->capacity;
+    return capacity && cluster < capacity->n_workers ? capacity->workers[cluster] : NULL;
+}
+
+static struct worker_capacity *make_worker(struct engine *engine, size_t cluster) {
+    if (!engine->capacity) {
+        engine->capacity = calloc(1, sizeof *engine->capacity);
+        if (!engine->capacity)
+            return NULL;
+        pod_shapes_init(&engine->capacity->shapes, engine->pacing.seed);
+    }
+    struct capacity *capacity = engine->capacity;
+    if (!array_reserve(&capacity->workers, &capacity->n_workers, cluster + 1, sizeof *capacity->workers))
+        return NULL;
+    struct worker_capacity **worker = &capacity->workers[cluster];
+    if (!*worker && (*worker = calloc(1, sizeof **worker)))
+        (*worker)->spare = (struct free_capacity){.worker = cluster, .shapes = &capacity->shapes};
+    return *worker;
+}
+
 // Claims -------------------------------------------------------------------------------------------------------
 
-static void unlink_claim(struct room_claim *claim) {
-    *(claim->previous ? &claim->previous->next : &claim->in->first) = claim->next;
-    *(claim->next ? &claim->next->previous : &claim->in->last) = claim->previous;
-    claim->next = claim->previous = NULL;
-}
-
-static void link_claim(struct room_claim *claim, struct room_claims *to) {
-    claim->in = to;
-    claim->previous = to->last;
-    *(to->last ? &to->last->next : &to->first) = claim;
-    to->last = claim;
-}
-
-static void move_claim(struct room_claim *claim, struct room_claims *to) {
+static void move_claim(struct capacity_claim *claim, struct claims *to) {
     if (claim->in == to)
         return;
-    unlink_claim(claim);
-    link_claim(claim, to);
-}
-
-static void give_shape(struct capacity *capacity, struct pod_shape *shape) {
-    for (size_t c = 1; shape->refs == 1 && c < capacity->n_workers; c++)
-        room_forget_shape(&capacity->workers[c].room, shape);
-    (void)pod_shape_give(&capacity->shapes, shape);
-}
-
-static void free_claim(struct capacity *capacity, struct room_claim *claim) {
-    if (claim->cluster) {
-        capacity->workers[claim->cluster].ended = true;
-        capacity->next_ns = 0;
+    if (claim->in) {
+        *(claim->previous ? &claim->previous->next : &claim->in->first) = claim->next;
+        *(claim->next ? &claim->next->previous : &claim->in->last) = claim->previous;
     }
-    unlink_claim(claim);
-    for (size_t i = 0; i < claim->n_sets; i++)
-        give_shape(capacity, claim->sets[i].shape);
+    claim->in = to;
+    claim->next = NULL;
+    claim->previous = to ? to->last : NULL;
+    if (to)
+        to->last = *(to->last ? &to->last->next : &to->first) = claim;
+}
+
+static void end_reservation(struct capacity *capacity, struct capacity_claim *claim) {
+    capacity->workers[claim->cluster]->ended = true;
+    capacity->next_ns = 0;
+    claim->cluster = 0;
+    claim->done = claim->entry->facts.attempt;
+    move_claim(claim, &capacity->idle);
+}
+
+static void drop_sets(struct capacity *capacity, struct capacity_claim *claim) {
+    while (claim->n_sets > 0)
+        pod_shape_unref(&capacity->shapes, claim->sets[--claim->n_sets].shape);
+    free(claim->sets);
+    claim->sets = NULL;
+}
+
+static void free_claim(struct capacity *capacity, struct capacity_claim *claim) {
+    if (claim->cluster)
+        end_reservation(capacity, claim);
+    move_claim(claim, NULL);
+    drop_sets(capacity, claim);
     claim->entry->claim = NULL;
     free(claim);
 }
@@ -97,179 +117,108 @@ static uint64_t source_of(const struct entry *entry) {
     return text_hash(TEXT_HASH, entry->uid) ^ (uint64_t)entry->generation;
 }
 
-// The pods that the workload asks for; NULL: out of memory, or its adapter does not say.
-static struct json *pods_asked_for(struct engine *engine, struct entry *entry) {
-    struct adapter_call call;
-    struct json *sets = NULL;
-    const struct json *workload = doc_tree(&engine->store, &entry->doc);
-    if (!workload)
-        return NULL;
-    const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi,
-                                                     .given = kind->given,
-                                                     .adapter = kind->adapter ? kind->adapter->name : NULL,
-                                                     .now = engine->now,
-                                                     .version = version ? version : kind->abi.versions[0],
-                                                     .object = entry->key,
-                                                     .mirror_state = WHARF_MIRROR_NONE,
-                                                     .clock = engine->clock,
-                                                     .times = engine->stats.kinds[entry->kind].calls});
-    if (pods_of(&call, workload, &sets) != WHARF_OK)
-        sets = NULL;
-    adapter_call_end(&call);
-    return sets;
-}
-
-static bool add_set(struct capacity *capacity, const struct json *set, struct room_claim *claim) {
+static bool add_set(struct capacity *capacity, const struct json *set, struct capacity_claim *claim) {
     int64_t count = json_int64(json_get(set, "count"), 0);
     if (count <= 0 || claim->n_sets == SETS_MAX)
         return true;
-    struct pod_shape *shape = pod_shape_take(&capacity->shapes, json_path(set, "template", "spec", NULL));
+    struct pod_shape *shape = pod_shape_ref(&capacity->shapes, json_path(set, "template", "spec", NULL));
     if (!shape)
         return false;
     size_t i = 0;
     while (i < claim->n_sets && claim->sets[i].shape != shape)
         i++;
-    if (i < claim->n_sets) {
-        give_shape(capacity, shape);
+    if (i == claim->n_sets)
+        claim->sets[claim->n_sets++] = (struct pod_set){shape, count};
+    else {
         claim->sets[i].count = int64_plus(claim->sets[i].count, count);
-        return true;
+        pod_shape_unref(&capacity->shapes, shape);
     }
-    claim->sets[claim->n_sets++] = (struct pod_set){shape, count};
     return true;
 }
 
-static struct room_claim *make_claim(struct engine *engine, struct entry *entry) {
-    struct capacity *capacity = engine->capacity;
-    AUTO_JSON sets = pods_asked_for(engine, entry);
-    size_t count = sets ? size_least(json_size(sets), SETS_MAX) : 0;
-    struct room_claim *claim = sets ? calloc(1, sizeof *claim + count * sizeof *claim->sets) : NULL;
-    if (!claim)
-        return NULL;
-    claim->entry = entry;
+// False: out of memory, or the workload's adapter does not say which pods it requests.
+static bool read_sets(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
+    struct adapter_call call;
+    AUTO_JSON sets = NULL;
+    const struct json *workload = doc_tree(&engine->store, &entry->doc);
+    if (!workload)
+        return false;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    bool read = pods_of(&call, workload, &sets) == WHARF_OK;
+    adapter_call_end(&call);
+    drop_sets(engine->capacity, claim);
     claim->source = source_of(entry);
-    link_claim(claim, &capacity->idle);
-    entry->claim = claim;
-    for (const struct json *set = json_first(sets); set; set = json_next(set))
-        if (!add_set(capacity, set, claim)) {
-            free_claim(capacity, claim);
-            return NULL;
-        }
-    return claim;
+    claim->sets = read ? calloc(size_least(json_size(sets), SETS_MAX) + 1, sizeof *claim->sets) : NULL;
+    read = claim->sets;
+    for (const struct json *set = read ? json_first(sets) : NULL; set && read; set = json_next(set))
+        read = add_set(engine->capacity, set, claim);
+    return read;
 }
 
-// What it asks for now; NULL: not known.
-static struct room_claim *claim_of(struct engine *engine, struct entry *entry) {
-    struct room_claim *claim = entry->claim;
+// The present request of the workload; NULL: not known.
+static struct capacity_claim *claim_of(struct engine *engine, struct entry *entry) {
+    struct capacity_claim *claim = entry->claim;
     if (claim && claim->source == source_of(entry))
         return claim;
-    uint32_t cluster = claim ? claim->cluster : 0;
-    int64_t until_ns = claim ? claim->until_ns : 0;
-    if (claim)
-        free_claim(engine->capacity, claim);
-    claim = make_claim(engine, entry);
-    if (claim && cluster) { // scaled while it is reserved
-        claim->cluster = cluster;
-        claim->until_ns = until_ns;
-        move_claim(claim, &engine->capacity->workers[cluster].reserved);
-    }
-    return claim;
+    if (!claim && !(claim = calloc(1, sizeof *claim)))
+        return NULL;
+    entry->claim = claim;
+    claim->entry = entry;
+    if (!claim->in)
+        move_claim(claim, &engine->capacity->idle);
+    if (read_sets(engine, entry, claim))
+        return claim;
+    free_claim(engine->capacity, claim);
+    return NULL;
 }
 
-// Rooms --------------------------------------------------------------------------------------------------------
+// Reservations -------------------------------------------------------------------------------------------------
 
-static bool make_capacity(struct engine *engine) {
-    if (!engine->capacity) {
-        engine->capacity = calloc(1, sizeof *engine->capacity);
-        if (!engine->capacity)
-            return false;
-        pod_shapes_init(&engine->capacity->shapes, engine->pacing.seed);
-    }
-    struct capacity *capacity = engine->capacity;
-    if (capacity->n_workers >= engine->n_clusters)
-        return true;
-    struct worker_room *former = capacity->workers;
-    struct worker_room *workers = calloc(engine->n_clusters, sizeof *workers);
-    if (!workers)
-        return false;
-    for (size_t c = 0; c < capacity->n_workers; c++) { // claims know where their list is
-        workers[c] = former[c];
-        for (struct room_claim *claim = workers[c].reserved.first; claim; claim = claim->next)
-            claim->in = &workers[c].reserved;
-    }
-    free(former);
-    capacity->workers = workers;
-    capacity->n_workers = engine->n_clusters;
-    return true;
+static void take_claim(struct worker_capacity *worker, const struct capacity_claim *claim) {
+    for (size_t i = 0; worker->spare.nodes && i < claim->n_sets; i++)
+        (void)free_capacity_take(&worker->spare, &claim->sets[i]);
 }
 
-static struct worker_room *worker_of(const struct engine *engine, size_t cluster) {
-    const struct capacity *capacity = engine->capacity;
-    return capacity && cluster > 0 && cluster < capacity->n_workers ? &capacity->workers[cluster] : NULL;
+static void rebuild(struct engine *engine, struct worker_capacity *worker) {
+    free_capacity_reset(&worker->spare);
+    worker->ended = false;
+    worker->built_ns = engine->now.mono_ns;
+    for (const struct capacity_claim *claim = worker->reserved.first; claim; claim = claim->next)
+        take_claim(worker, claim);
 }
 
-static void end_claim(struct capacity *capacity, struct room_claim *claim) {
-    capacity->workers[claim->cluster].ended = true;
-    capacity->next_ns = 0;
-    claim->cluster = 0;
-    claim->done = claim->entry->facts.attempt;
-    move_claim(claim, &capacity->idle);
-}
-
-static void expire(struct engine *engine, struct worker_room *worker) {
+static void expire(struct engine *engine, struct worker_capacity *worker) {
     if (engine->now.mono_ns < worker->expires_ns)
         return;
     worker->expires_ns = CLOCK_NEVER;
-    for (struct room_claim *claim = worker->reserved.first, *next; claim; claim = next) {
+    for (struct capacity_claim *claim = worker->reserved.first, *next; claim; claim = next) {
         next = claim->next;
         if (claim->until_ns <= engine->now.mono_ns)
-            end_claim(engine->capacity, claim);
+            end_reservation(engine->capacity, claim);
         else
             worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
     }
 }
 
-// Of each shape once, however many claims have it.
-static void rebuild(struct engine *engine, struct worker_room *worker) {
-    struct capacity *capacity = engine->capacity;
-    room_reset(&worker->room);
-    worker->ended = false;
-    worker->built_ns = engine->now.mono_ns;
-    int64_t *counts = calloc(capacity->shapes.count + 1, sizeof *counts);
-    for (struct room_claim *claim = worker->reserved.first; claim; claim = claim->next)
-        for (size_t i = 0; i < claim->n_sets; i++) {
-            const struct pod_set *set = &claim->sets[i];
-            if (counts)
-                counts[set->shape->number] = int64_plus(counts[set->shape->number], set->count);
-            else
-                (void)room_take(&worker->room, &capacity->shapes, set);
-        }
-    for (size_t s = 0; counts && s < capacity->shapes.count; s++)
-        if (counts[s] > 0)
-            (void)room_take(&worker->room, &capacity->shapes, &(struct pod_set){capacity->shapes.list[s], counts[s]});
-    free(counts);
-}
-
-enum knowledge { UNLIMITED, LIMITED, AWAITED };
-
-static enum knowledge knowledge_of(const struct engine *engine, const struct worker_room *worker) {
-    if (!worker || worker->state == CAPACITY_OFF)
-        return UNLIMITED;
-    bool recent = worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns;
-    return worker->room.nodes && recent ? LIMITED : AWAITED;
-}
-
-static void refresh(struct engine *engine, struct worker_room *worker) {
+static void refresh(struct engine *engine, struct worker_capacity *worker) {
     expire(engine, worker);
-    if (!worker->ended || !worker->room.nodes || engine->now.mono_ns - worker->built_ns < REBUILD_NS)
+    if (!worker->ended || !worker->spare.nodes || engine->now.mono_ns - worker->built_ns < REBUILD_NS)
         return;
     rebuild(engine, worker);
     worker->grew = true;
     engine->capacity->next_ns = 0;
 }
 
-// Where its pods are, or are about to be, that may not be in the view yet; 0: nowhere.
+enum knowledge { UNLIMITED, LIMITED, AWAITED };
+
+static enum knowledge knowledge_of(const struct engine *engine, const struct worker_capacity *worker) {
+    if (!worker || worker->state == CAPACITY_OFF)
+        return UNLIMITED;
+    bool recent = worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns;
+    return worker->spare.nodes && recent ? LIMITED : AWAITED;
+}
+
+// The worker that has its pods, or gets them now, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
     const struct workload_facts *w = &entry->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
@@ -280,82 +229,70 @@ static uint32_t place_of(const struct entry *entry) {
     return w->attempt == 0 || entry->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
-bool capacity_has_room(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
-    struct worker_room *worker = worker_of(engine, cluster);
+bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
+    struct worker_capacity *worker = worker_of(engine, cluster);
     enum knowledge knowledge = knowledge_of(engine, worker);
     if (knowledge == UNLIMITED)
         return true;
-    struct room_claim *claim = claim_of(engine, entry);
+    struct capacity_claim *claim = claim_of(engine, entry);
     if (!claim || claim->n_sets == 0)
         return true;
     if (claim->cluster && claim->cluster != place_of(entry))
-        end_claim(engine->capacity, claim);
-    if (claim->cluster == cluster) // it has what it needs there
+        end_reservation(engine->capacity, claim);
+    if (claim->cluster == cluster) // it has its reservation there
         return true;
     refresh(engine, worker);
-    if (knowledge == LIMITED && room_fits(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets))
+    if (knowledge == LIMITED && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return true;
     *next_ns = clock_earlier(*next_ns, engine->now.mono_ns + CAPACITY_RETRY_NS);
     return false;
 }
 
-// Reservations -------------------------------------------------------------------------------------------------
-
-static void reserve(struct engine *engine, struct room_claim *claim, size_t cluster) {
-    struct worker_room *worker = worker_of(engine, cluster);
+static void reserve(struct engine *engine, struct entry *entry, size_t cluster) {
+    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct capacity_claim *claim = claim_of(engine, entry);
+    if (!claim)
+        return;
     claim->cluster = (uint32_t)cluster;
     claim->until_ns = CLOCK_NEVER;
     claim->done = 0;
     claim->seen = claim->started = false;
     move_claim(claim, &worker->reserved);
-    for (size_t i = 0; worker->room.nodes && i < claim->n_sets; i++)
-        (void)room_take(&worker->room, &engine->capacity->shapes, &claim->sets[i]);
+    take_claim(worker, claim);
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_room *worker = worker_of(engine, cluster);
-    if (!engine->capacity)
-        return;
     if (entry->claim && entry->claim->cluster)
-        end_claim(engine->capacity, entry->claim);
-    struct room_claim *claim = knowledge_of(engine, worker) == LIMITED ? claim_of(engine, entry) : NULL;
-    if (claim)
-        reserve(engine, claim, cluster);
+        end_reservation(engine->capacity, entry->claim);
+    if (knowledge_of(engine, worker_of(engine, cluster)) == LIMITED)
+        reserve(engine, entry, cluster);
 }
 
-static void ends_at(struct engine *engine, struct room_claim *claim, int64_t at_ns) {
-    struct worker_room *worker = worker_of(engine, claim->cluster);
+static void end_at(struct engine *engine, struct capacity_claim *claim, int64_t at_ns) {
+    struct worker_capacity *worker = worker_of(engine, claim->cluster);
     claim->until_ns = clock_earlier(claim->until_ns, at_ns);
     worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
     engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, worker->expires_ns);
 }
 
-static void follow_mirror(struct engine *engine, struct entry *entry, struct room_claim *claim) {
+static void follow_mirror(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     const struct mirror_facts *mirror =
         decide_placed(&(struct decide_facts){.workload = &entry->facts, .mirrors = entry->mirrors});
     if (!mirror || mirror->cluster != claim->cluster)
         return;
     if (!claim->seen)
-        ends_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
+        end_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
     bool started = entry->phase == WHARF_ACTIVE;
     if (started && !claim->started)
-        ends_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
+        end_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
     claim->seen = true;
     claim->started |= started;
 }
 
-// A host that has just started does not know what its predecessor has placed a moment ago.
-static bool is_to_be_reserved(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
-    const struct worker_room *worker = worker_of(engine, cluster);
-    return worker && knowledge_of(engine, worker) != UNLIMITED && entry->phase != WHARF_ACTIVE &&
+// A host that has just started does not know the recent placements of its predecessor.
+static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
+    return cluster && knowledge_of(engine, worker_of(engine, cluster)) != UNLIMITED && entry->phase != WHARF_ACTIVE &&
            !(entry->claim && (entry->claim->cluster || entry->claim->done == entry->facts.attempt));
-}
-
-static void begin_to_wait(struct engine *engine, struct room_claim *claim) {
-    struct capacity *capacity = engine->capacity;
-    if (!capacity->waiting.first)
-        capacity->next_ns = engine->now.mono_ns;
-    move_claim(claim, &capacity->waiting);
 }
 
 void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
@@ -364,20 +301,19 @@ void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
         return;
     uint32_t cluster = place_of(entry);
     if (entry->claim && entry->claim->cluster && entry->claim->cluster != cluster)
-        end_claim(capacity, entry->claim);
-    if (cluster && is_to_be_reserved(engine, entry, cluster)) {
-        struct room_claim *claim = claim_of(engine, entry);
-        if (claim)
-            reserve(engine, claim, cluster);
-    }
-    struct room_claim *claim = entry->claim;
+        end_reservation(capacity, entry->claim);
+    if (needs_reservation(engine, entry, cluster))
+        reserve(engine, entry, cluster);
+    struct capacity_claim *claim = entry->claim;
     if (!claim)
         return;
     if (claim->cluster)
         follow_mirror(engine, entry, claim);
-    else if (waits)
-        begin_to_wait(engine, claim);
-    else if (!cluster || entry->phase == WHARF_ACTIVE)
+    else if (waits) {
+        if (!capacity->waiting.first)
+            capacity->next_ns = engine->now.mono_ns;
+        move_claim(claim, &capacity->waiting);
+    } else if (!cluster || entry->phase == WHARF_ACTIVE)
         free_claim(capacity, claim);
     else
         move_claim(claim, &capacity->idle);
@@ -390,15 +326,14 @@ void capacity_forget(struct engine *engine, struct entry *entry) {
 
 // Events -------------------------------------------------------------------------------------------------------
 
-// In the order in which they began to wait: those that find room together.
-static void wake(struct engine *engine, struct worker_room *worker) {
-    struct capacity *capacity = engine->capacity;
+// Queues the waiting workloads that fit together, in the order in which they began to wait.
+static void wake(struct engine *engine, struct worker_capacity *worker) {
     bool limited = knowledge_of(engine, worker) == LIMITED, taken = false;
-    for (struct room_claim *claim = capacity->waiting.first; claim; claim = claim->next) {
-        if (limited && !room_fits(&worker->room, &capacity->shapes, claim->sets, claim->n_sets))
+    for (struct capacity_claim *claim = engine->capacity->waiting.first; claim; claim = claim->next) {
+        if (limited && !free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
             continue;
-        for (size_t i = 0; limited && i < claim->n_sets; i++)
-            (void)room_take(&worker->room, &capacity->shapes, &claim->sets[i]);
+        if (limited)
+            take_claim(worker, claim);
         taken |= limited;
         queue_entry(engine, claim->entry);
     }
@@ -416,103 +351,95 @@ void capacity_tick(struct engine *engine) {
         return;
     int64_t next_ns = CLOCK_NEVER;
     for (size_t c = 1; c < capacity->n_workers; c++) {
-        struct worker_room *worker = &capacity->workers[c];
+        struct worker_capacity *worker = capacity->workers[c];
+        if (!worker)
+            continue;
         refresh(engine, worker);
         if (worker->grew)
             wake(engine, worker);
         worker->grew = false;
-        if (worker->ended && worker->room.nodes)
+        if (worker->ended && worker->spare.nodes)
             next_ns = clock_earlier(next_ns, worker->built_ns + REBUILD_NS);
         next_ns = clock_earlier(next_ns, worker->expires_ns);
     }
     capacity->next_ns = next_ns;
 }
 
-static bool is_shown(const char *name, const struct nodes *nodes, size_t resource) {
-    return nodes->allocatable[resource] > 0 && !text_has_prefix(name, "hugepages-") &&
-           !text_has_prefix(name, "attachable-volumes-");
-}
-
-static void count_stats(struct engine *engine, size_t cluster) {
-    const struct worker_room *worker = &engine->capacity->workers[cluster];
-    const struct nodes *nodes = worker->room.nodes;
-    struct stats_capacity *stats = &engine->stats.clusters[cluster].capacity;
-    *stats = (struct stats_capacity){.state = worker->state, .nodes = nodes ? nodes->count : 0};
-    text_copy(stats->problem, sizeof stats->problem, worker->problem);
-    for (size_t r = 0; nodes && r < nodes->n_resources && stats->n_resources < STATS_RESOURCES; r++) {
-        if (!is_shown(nodes->names[r], nodes, r))
+static void count_stats(const struct nodes *nodes, struct stats_capacity *stats) {
+    stats->nodes = nodes ? nodes->count : 0;
+    stats->n_resources = 0;
+    for (size_t r = 0; nodes && r < nodes->names.count && stats->n_resources < STATS_RESOURCES; r++) {
+        const char *name = nodes->names.list[r];
+        if (nodes->allocatable[r] <= 0 || text_has_prefix(name, "hugepages-") ||
+            text_has_prefix(name, "attachable-volumes-"))
             continue;
         struct stats_resource *out = &stats->resources[stats->n_resources++];
-        text_copy(out->name, sizeof out->name, nodes->names[r]);
-        out->allocatable = nodes->allocatable[r];
+        *out = (struct stats_resource){.allocatable = nodes->allocatable[r]};
+        text_copy(out->name, sizeof out->name, name);
         for (size_t n = 0; n < nodes->count; n++)
-            out->left = int64_plus(out->left, nodes->left[n * nodes->n_resources + r]);
+            out->left = int64_plus(out->left, nodes->left[n * nodes->names.count + r]);
     }
 }
 
 void capacity_take(struct engine *engine, const struct engine_event *event) {
     struct nodes *nodes = event->capacity.nodes;
-    if (event->cluster == ENGINE_MANAGEMENT || !make_capacity(engine)) {
+    struct worker_capacity *worker = event->cluster == ENGINE_MANAGEMENT ? NULL : make_worker(engine, event->cluster);
+    if (!worker) {
         nodes_free(nodes);
         return;
     }
-    struct worker_room *worker = &engine->capacity->workers[event->cluster];
+    struct stats_capacity *stats = &engine->stats.clusters[event->cluster].capacity;
     enum capacity_state before = worker->state;
     worker->state = event->capacity.state;
-    text_copy(worker->problem, sizeof worker->problem, event->capacity.problem ? event->capacity.problem : "");
     bool counts = worker->state == CAPACITY_READING || worker->state == CAPACITY_STALE;
     if (counts && (before == CAPACITY_KNOWN || before == CAPACITY_OFF))
         worker->until_ns = engine->now.mono_ns + CAPACITY_STALE_NS;
-    if (worker->state == CAPACITY_OFF || worker->state == CAPACITY_UNKNOWN) {
-        nodes_free(worker->room.nodes);
-        worker->room.nodes = NULL;
-    }
-    if (nodes && !room_set(&worker->room, nodes))
+    if (worker->state == CAPACITY_OFF || worker->state == CAPACITY_UNKNOWN)
+        free_capacity_clear(&worker->spare);
+    if (nodes && !free_capacity_set(&worker->spare, nodes))
         worker->state = CAPACITY_UNKNOWN;
-    if (worker->room.nodes) {
+    if (worker->spare.nodes) {
         expire(engine, worker);
         rebuild(engine, worker);
     }
-    count_stats(engine, event->cluster);
+    stats->state = worker->state;
+    text_copy(stats->problem, sizeof stats->problem, event->capacity.problem ? event->capacity.problem : "");
+    count_stats(worker->spare.nodes, stats);
     wake(engine, worker);
 }
 
 void capacity_left(struct engine *engine, size_t cluster) {
-    struct worker_room *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_of(engine, cluster);
     if (!worker)
         return;
     while (worker->reserved.first)
-        end_claim(engine->capacity, worker->reserved.first);
-    room_free(&worker->room);
-    *worker = (struct worker_room){.state = CAPACITY_OFF};
-}
-
-static void free_claims(struct capacity *capacity, struct room_claims *claims) {
-    while (claims->first)
-        free_claim(capacity, claims->first);
+        end_reservation(engine->capacity, worker->reserved.first);
+    free_capacity_clear(&worker->spare);
+    free(worker);
+    engine->capacity->workers[cluster] = NULL;
 }
 
 void capacity_free(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
-    free_claims(capacity, &capacity->waiting);
-    free_claims(capacity, &capacity->idle);
-    for (size_t c = 0; c < capacity->n_workers; c++) {
-        free_claims(capacity, &capacity->workers[c].reserved);
-        room_free(&capacity->workers[c].room);
-    }
+    for (size_t c = 0; c < capacity->n_workers; c++)
+        capacity_left(engine, c);
+    while (capacity->waiting.first)
+        free_claim(capacity, capacity->waiting.first);
+    while (capacity->idle.first)
+        free_claim(capacity, capacity->idle.first);
     pod_shapes_free(&capacity->shapes);
     free(capacity->workers);
     free(capacity);
     engine->capacity = NULL;
 }
 
-// For people and policies --------------------------------------------------------------------------------------
+// Explanations -------------------------------------------------------------------------------------------------
 
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size) {
-    struct worker_room *worker = worker_of(engine, cluster);
-    const struct room_claim *claim = entry->claim;
+    struct worker_capacity *worker = worker_of(engine, cluster);
+    const struct capacity_claim *claim = entry->claim;
     AUTO_BUFFER(text, 1024);
     if (!claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0 ||
         knowledge_of(engine, worker) == UNLIMITED)
@@ -521,22 +448,22 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
         text_copy(out, size, "free capacity is unknown");
         return true;
     }
-    if (room_fits(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets))
+    if (free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return false;
-    room_explain(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets, &text);
+    free_capacity_explain(&worker->spare, claim->sets, claim->n_sets, &text);
     text_copy(out, size, text.len > 0 ? text.data : "has no room");
     return true;
 }
 
 const char *capacity_problem(const struct engine *engine, size_t cluster) {
-    const struct worker_room *worker = worker_of(engine, cluster);
-    if (knowledge_of(engine, worker) != AWAITED)
+    if (knowledge_of(engine, worker_of(engine, cluster)) != AWAITED)
         return NULL;
-    return *worker->problem ? worker->problem : "its nodes and pods are being listed";
+    const char *problem = engine->stats.clusters[cluster].capacity.problem;
+    return *problem ? problem : "its nodes and pods are being listed";
 }
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_room *worker = worker_of(engine, cluster);
-    const struct room_claim *claim = knowledge_of(engine, worker) == LIMITED ? claim_of(engine, entry) : NULL;
-    return claim ? room_fullness(&worker->room, &engine->capacity->shapes, claim->sets, claim->n_sets) : 0;
+    struct worker_capacity *worker = worker_of(engine, cluster);
+    const struct capacity_claim *claim = knowledge_of(engine, worker) == LIMITED ? claim_of(engine, entry) : NULL;
+    return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }

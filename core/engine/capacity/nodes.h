@@ -1,46 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a worker at one moment, as far as placement needs them: what is left of each that takes pods, and what
-// tells which pods it takes. Made by core/host/watchers/node_table.h, and not changed afterwards.
-#ifndef WHARF_ENGINE_NODES_H
-#define WHARF_ENGINE_NODES_H
+// The nodes of a worker at one moment, as placement needs them: the free resources of each node that accepts pods, and
+// the labels and taints that decide which pods it accepts. core/host/watchers/node_table.h makes such a view; nobody
+// changes it afterwards. The pieces that nodes and pods share are here too: resources by number, and labels, taints,
+// selectors and tolerations as marks.
+#ifndef WHARF_ENGINE_CAPACITY_NODES_H
+#define WHARF_ENGINE_CAPACITY_NODES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "core/base/buffer.h"
+#include "core/json/json.h"
+#include "core/kube/api/pod_request.h"
 
-#define NODES_RESOURCES 64 // different ones in a worker; further ones are ignored
+#include <stdatomic.h>
 
-// NoSchedule and NoExecute; PreferNoSchedule keeps no pod away.
-enum taint_effect { TAINT_ANY, TAINT_NO_SCHEDULE, TAINT_NO_EXECUTE };
+#define NODES_RESOURCES 64 // different ones in a worker, or of all workloads; further ones are ignored
 
-struct node_taint {
-    uint32_t key, value; // hashes of nodes_hash
-    enum taint_effect effect;
+// Resources by number, in the order in which they were first seen.
+struct resource_names {
+    char *list[NODES_RESOURCES];
+    size_t count;
 };
+// The number of the name, or NODES_RESOURCES.
+size_t resource_names_find(const struct resource_names *names, const char *name);
+void resource_names_free(struct resource_names *names);
 
-struct node_marks { // of one node: where in the arrays below they are
-    uint32_t first_label, n_labels, first_taint, n_taints;
+struct amount {
+    uint32_t resource; // its number
+    int64_t amount;    // more than 0
 };
+struct amounts { // by ascending number
+    size_t count;
+    struct amount items[];
+};
+// Adds the names that are new. NULL: out of memory.
+struct amounts *amounts_new(struct resource_names *names, const struct resource_list *list);
+void amounts_put(const struct amounts *amounts, struct buffer *out); // equal amounts give equal texts
+
+// A label of a node or a nodeSelector (MARK_LABEL), a taint, or a toleration. PreferNoSchedule keeps no pod away.
+enum node_mark_type { MARK_ANY_TAINT, MARK_NO_SCHEDULE, MARK_NO_EXECUTE, MARK_LABEL };
+struct node_mark {
+    uint32_t key, value; // hashes; 0 in a toleration: any
+    enum node_mark_type type;
+};
+// Those of a node are shared by the table and its views, in two threads.
+struct node_marks {
+    atomic_uint refs;
+    size_t count;
+    struct node_mark items[];
+};
+// Of a node: its labels and taints. Of pods: nodeSelector and tolerations. NULL: out of memory.
+struct node_marks *node_marks_of_node(const struct json *labels, const struct json *taints);
+struct node_marks *node_marks_of_pod(const struct json *selector, const struct json *tolerations);
+void node_marks_unref(struct node_marks *marks); // NULL is allowed
+// Whether labels and taints let such pods onto the node.
+bool node_marks_permit(const struct node_marks *pod, const struct node_marks *node);
 
 struct nodes {
-    size_t count, n_resources, n_labels, n_taints, n_waiting;
-    size_t unusable;      // further nodes that are not Ready, or unschedulable
-    char **names;         // of the resources
-    int64_t *left;        // [count][n_resources]: allocatable less what the pods there ask for; may be negative
-    int64_t *allocatable; // [n_resources]: sums of the `count` nodes
-    struct node_marks *marks;
-    uint32_t *labels; // hashes of nodes_hash(key, value)
-    struct node_taint *taints;
-    int64_t *waiting;       // [n_waiting][n_resources]: what a pod without a node asks for
-    int64_t *waiting_count; // [n_waiting]: how many such pods there are
+    size_t count, n_waiting;
+    size_t unusable; // further nodes that are not Ready, or unschedulable
+    struct resource_names names;
+    int64_t *left;             // [count][names.count]: allocatable less the requests of the pods there; may be negative
+    int64_t *allocatable;      // [names.count]: sums of the `count` nodes
+    struct node_marks **marks; // [count]
+    struct waiting_pods {      // [n_waiting]: equal pods without a node
+        struct amounts *request;
+        int64_t count;
+    } * waiting;
 };
 
-// With room for so many of each, zeroed, but names. NULL: out of memory.
-struct nodes *nodes_new(size_t count, size_t n_resources, size_t n_labels, size_t n_taints, size_t n_waiting);
-void nodes_free(struct nodes *nodes); // NULL is allowed
-size_t nodes_bytes(const struct nodes *nodes);
-
-// Of a label ("key", "value"), or of one text (value NULL). Never 0.
-uint32_t nodes_hash(const char *key, const char *value);
+// For so many nodes, with zeroed amounts and no marks. NULL: out of memory.
+struct nodes *nodes_new(size_t count, const char *const *names, size_t n_names, size_t n_waiting);
+void nodes_free(struct nodes *nodes);          // NULL is allowed
+size_t nodes_bytes(const struct nodes *nodes); // at most, without texts and marks, which the table has too
 
 #endif

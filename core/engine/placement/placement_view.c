@@ -90,7 +90,7 @@ static void exclude_without_room(struct engine *engine, struct entry *entry, str
         const struct worker_facts *worker = &engine->workers[entry->kind][c];
         if (option->obstacle != OBSTACLE_NONE || !worker->eligible || shard_is_in(worker->closed_shards, shard))
             continue;
-        if (!capacity_has_room(engine, entry, c, &next_ns)) {
+        if (!capacity_fits(engine, entry, c, &next_ns)) {
             placement_exclude(view, c, OBSTACLE_CAPACITY, next_ns);
             view->lacks_capacity = true;
         } else if (view->policy == PLACEMENT_BIN_PACK) {

@@ -107,7 +107,7 @@ struct entry {
     int64_t runs_since_ns;            // in runs_in, see completions.h
     int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                  // of the last decision; static
-    struct room_claim *claim;         // see capacity.h; NULL: none
+    struct capacity_claim *claim;        // see capacity.h; NULL: none
     struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
     struct pending_facts *pending;    // see pending_mirror.h; NULL: none, owned
     struct kueue_ticket *ticket;      // of the management cluster's Kueue; NULL: it has no Workload there

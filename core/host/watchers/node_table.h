@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of the nodes of one worker, kept up to date from its Node and Pod objects: of a node what it offers and
-// the sums of what its pods ask for, of a pod 16 bytes, which are enough to subtract it again.
+// The free resources of a worker's nodes, kept up to date from its Node and Pod objects: 16 bytes for each pod, which
+// name its node and its requests. The sums are made with each view.
 #ifndef WHARF_HOST_WATCHERS_NODE_TABLE_H
 #define WHARF_HOST_WATCHERS_NODE_TABLE_H
 
@@ -14,13 +14,13 @@ struct node_table;
 struct node_table *node_table_new(uint64_t seed); // NULL: out of memory
 void node_table_free(struct node_table *table);
 
-// The present state of an object. False: out of memory, and the table is not right before the next list.
+// The present state of an object. False: out of memory, and the table is wrong until the next list.
 bool node_table_node(struct node_table *table, const struct json *object);
 bool node_table_pod(struct node_table *table, const struct json *object);
 void node_table_node_gone(struct node_table *table, const struct json *object);
 void node_table_pod_gone(struct node_table *table, const struct json *object);
 
-// Around a list of them: what is not in it is gone.
+// Before and after a list of them: an object that is not in the list is gone.
 void node_table_list_nodes(struct node_table *table);
 void node_table_list_pods(struct node_table *table);
 void node_table_nodes_listed(struct node_table *table);
@@ -32,7 +32,7 @@ struct nodes *node_table_view(const struct node_table *table); // NULL: out of m
 
 struct node_table_size {
     size_t nodes, pods, shapes; // shapes: different sets of requests
-    size_t bytes;               // of all that is kept
+    size_t bytes;               // of the table
     size_t view;                // of a view
 };
 struct node_table_size node_table_size(const struct node_table *table);

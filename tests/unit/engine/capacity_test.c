@@ -6,9 +6,7 @@
 
 // One node with so many GPUs left, of 8; and 100 places for pods.
 static void gpus_left(struct play *play, size_t cluster, int64_t gpus) {
-    struct nodes *nodes = nodes_new(1, 2, 0, 0, 0);
-    nodes->names[0] = strdup("pods");
-    nodes->names[1] = strdup("nvidia.com/gpu");
+    struct nodes *nodes = nodes_new(1, (const char *const[]){"pods", "nvidia.com/gpu"}, 2, 0);
     nodes->left[0] = nodes->allocatable[0] = 100;
     nodes->left[1] = gpus;
     nodes->allocatable[1] = 8;
@@ -389,8 +387,7 @@ static void sums_of_what_nodes_claim_to_have_saturate(void **state) {
     begin(&play);
     static const int64_t amounts[] = {INT64_MAX, -INT64_MAX}, sums[] = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < 2; i++) {
-        struct nodes *nodes = nodes_new(3, 1, 0, 0, 0);
-        nodes->names[0] = strdup("cpu");
+        struct nodes *nodes = nodes_new(3, (const char *const[]){"cpu"}, 1, 0);
         nodes->allocatable[0] = INT64_MAX;
         for (size_t n = 0; n < 3; n++)
             nodes->left[n] = amounts[i];

@@ -48,7 +48,7 @@ static bool is_answer(const void *out) {
 // Nodes that are moved, beside a string that is copied. What is not moved is freed once, by its owner.
 static struct error *own_capacity(void **out) {
     fault_pause();
-    struct nodes *nodes = nodes_new(1, 1, 0, 0, 0);
+    struct nodes *nodes = nodes_new(1, NULL, 0, 0);
     fault_resume();
     assert_non_null(nodes);
     struct engine_event event = {.type = EVENT_CAPACITY,

@@ -44,7 +44,7 @@ static void take(void *ctx, struct engine_event *event) {
     assert_int_equal(own.capacity.state == CAPACITY_KNOWN, (bool)nodes);
     buffer_text(&stand->told, states[own.capacity.state]);
     for (size_t n = 0; nodes && n < nodes->count; n++)
-        buffer_printf(&stand->told, " %lld", (long long)nodes->left[n * nodes->n_resources]);
+        buffer_printf(&stand->told, " %lld", (long long)nodes->left[n * nodes->names.count]);
     buffer_text(&stand->told, ";");
     engine_event_clear(&own);
 }

@@ -54,19 +54,19 @@ static void expect(struct node_table *table, const char *expected) {
     struct nodes *nodes = node_table_view(table);
     AUTO_BUFFER(found, 4096);
     assert_non_null(nodes);
-    for (size_t r = 0; r < nodes->n_resources; r++) {
+    for (size_t r = 0; r < nodes->names.count; r++) {
         long long left = 0;
         for (size_t n = 0; n < nodes->count; n++)
-            left += (long long)nodes->left[n * nodes->n_resources + r];
-        buffer_printf(&found, "%s%s %lld/%lld", r > 0 ? " " : "", nodes->names[r], left,
+            left += (long long)nodes->left[n * nodes->names.count + r];
+        buffer_printf(&found, "%s%s %lld/%lld", r > 0 ? " " : "", nodes->names.list[r], left,
                       (long long)nodes->allocatable[r]);
     }
     for (size_t w = 0; w < nodes->n_waiting; w++) {
-        buffer_printf(&found, "; waiting %lld:", (long long)nodes->waiting_count[w]);
-        for (size_t r = 0; r < nodes->n_resources; r++)
-            if (nodes->waiting[w * nodes->n_resources + r] > 0)
-                buffer_printf(&found, " %s %lld", nodes->names[r],
-                              (long long)nodes->waiting[w * nodes->n_resources + r]);
+        buffer_printf(&found, "; waiting %lld:", (long long)nodes->waiting[w].count);
+        const struct amounts *request = nodes->waiting[w].request;
+        for (size_t i = 0; i < request->count; i++)
+            buffer_printf(&found, " %s %lld", nodes->names.list[request->items[i].resource],
+                          (long long)request->items[i].amount);
     }
     nodes_free(nodes);
     assert_string_equal(found.data, expected);
@@ -182,13 +182,24 @@ static void labels_and_taints_that_keep_pods_away_are_in_the_view(void **state) 
     assert_true(node_table_node(table, node));
     struct nodes *nodes = node_table_view(table);
     assert_int_equal(nodes->count, 2);
-    assert_int_equal(nodes->marks[0].n_labels, 0);
-    assert_int_equal(nodes->marks[1].n_labels, 2);
-    assert_int_equal(nodes->labels[nodes->marks[1].first_label], nodes_hash("pool", "gpu"));
-    assert_int_equal(nodes->marks[1].n_taints, 1);
-    assert_int_equal(nodes->taints[nodes->marks[1].first_taint].key, nodes_hash("b", NULL));
-    assert_int_equal(nodes->taints[nodes->marks[1].first_taint].value, nodes_hash("c", NULL));
-    assert_int_equal(nodes->taints[nodes->marks[1].first_taint].effect, TAINT_NO_EXECUTE);
+    static const char *const cases[][2] = {
+        {"{\"tolerations\":[{\"key\":\"b\",\"value\":\"c\"}]}", "plain a"},
+        {"{\"tolerations\":[{\"key\":\"b\",\"value\":\"c\",\"effect\":\"NoExecute\"}]}", "plain a"},
+        {"{\"tolerations\":[{\"key\":\"b\",\"value\":\"c\",\"effect\":\"NoSchedule\"}]}", "plain"},
+        {"{\"tolerations\":[{\"key\":\"b\"}]}", "plain"},
+        {"{\"nodeSelector\":{\"pool\":\"gpu\",\"x\":\"\"},\"tolerations\":[{\"operator\":\"Exists\"}]}", "a"},
+        {"{\"nodeSelector\":{\"pool\":\"gpu\"}}", ""},
+        {"{\"nodeSelector\":{\"pool\":\"x\"},\"tolerations\":[{\"operator\":\"Exists\"}]}", ""},
+    };
+    assert_int_equal(nodes->marks[0]->count, 0);
+    assert_int_equal(nodes->marks[1]->count, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_JSON spec = parse(cases[i][0]);
+        struct node_marks *pod = node_marks_of_pod(json_get(spec, "nodeSelector"), json_get(spec, "tolerations"));
+        bool plain = node_marks_permit(pod, nodes->marks[0]), a = node_marks_permit(pod, nodes->marks[1]);
+        assert_string_equal(plain && a ? "plain a" : plain ? "plain" : a ? "a" : "", cases[i][1]);
+        node_marks_unref(pod);
+    }
     nodes_free(nodes);
     node_table_free(table);
 }
@@ -205,7 +216,7 @@ static void what_objects_claim_to_offer_or_to_need_saturates(void **state) {
     struct nodes *nodes = node_table_view(table);
     assert_int_equal(nodes->allocatable[0], INT64_MAX);
     assert_int_equal(nodes->left[0], 0);
-    assert_int_equal(nodes->left[nodes->n_resources], INT64_MAX);
+    assert_int_equal(nodes->left[nodes->names.count], INT64_MAX);
     nodes_free(nodes);
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "n%d", i);
@@ -231,12 +242,14 @@ static void compare(struct node_table *table, const struct model *model) {
     size_t there = 0, pods = 0;
     assert_non_null(nodes);
     size_t cpu = 0;
-    while (cpu < nodes->n_resources && strcmp(nodes->names[cpu], "cpu") != 0)
+    while (cpu < nodes->names.count && strcmp(nodes->names.list[cpu], "cpu") != 0)
         cpu++;
     for (size_t n = 0; n < nodes->count; n++)
-        left += (long long)nodes->left[n * nodes->n_resources + cpu];
+        left += (long long)nodes->left[n * nodes->names.count + cpu];
     for (size_t w = 0; w < nodes->n_waiting; w++)
-        waiting += (long long)(nodes->waiting_count[w] * nodes->waiting[w * nodes->n_resources + cpu]);
+        for (size_t i = 0; i < nodes->waiting[w].request->count; i++)
+            if (nodes->waiting[w].request->items[i].resource == cpu)
+                waiting += (long long)(nodes->waiting[w].count * nodes->waiting[w].request->items[i].amount);
     for (int n = 0; n < NODES; n++) {
         there += model->there[n];
         expected += model->there[n] ? 100000 : 0;
@@ -252,7 +265,7 @@ static void compare(struct node_table *table, const struct model *model) {
     assert_int_equal(left, expected);
     assert_int_equal(waiting, waits);
     assert_int_equal(node_table_size(table).pods, pods);
-    assert_true(node_table_size(table).view + nodes->n_resources * 64 >= nodes_bytes(nodes));
+    assert_true(node_table_size(table).view + nodes->names.count * 64 >= nodes_bytes(nodes));
     nodes_free(nodes);
 }
 
@@ -358,8 +371,8 @@ static void a_hundred_and_fifty_thousand_pods_take_less_than_40_bytes_each(void 
     assert_true(before / 5000 < 400);
     size_t labels =
         5000 * 30 * sizeof(uint32_t); // in the table and twice in views, as core/host/watchers/capacity_watch.c counts
-    print_message("with labels, of the memory budget: %zu bytes\n", size.bytes + 2 * size.view + 3 * labels);
-    assert_true(size.bytes + 2 * size.view + 3 * labels < BUDGET_DEFAULT / 4 * 3 / 4);
+    print_message("with labels, of the memory budget: %zu bytes\n", size.bytes + 2 * size.view + labels);
+    assert_true(size.bytes + 2 * size.view + labels < BUDGET_DEFAULT / 4 * 3 / 4);
     nodes_free(nodes);
     node_table_free(table);
 }

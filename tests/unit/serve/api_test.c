@@ -111,8 +111,7 @@ static void a_worker_shows_its_guard_its_credentials_and_what_is_free(void **sta
     assert_at(&desk, "/items/1/credentials", "{\"kind\":\"certificate\",\"expiresAt\":null}");
     assert_at(&desk, "/items/0/guard", "null");
     assert_at(&desk, "/items/0/capacity", "null");
-    struct nodes *nodes = nodes_new(1, 1, 0, 0, 0);
-    nodes->names[0] = strdup("nvidia.com/gpu");
+    struct nodes *nodes = nodes_new(1, (const char *const[]){"nvidia.com/gpu"}, 1, 0);
     nodes->left[0] = 3;
     nodes->allocatable[0] = 8;
     stage_step(&desk.stage,

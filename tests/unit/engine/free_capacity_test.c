@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether pods fit onto nodes: by examples, and against trying every node in turn.
-#include "core/engine/capacity/room.h"
+#include "core/engine/capacity/free_capacity.h"
 
 #include "core/base/text.h"
 
@@ -16,12 +16,17 @@
 
 static struct pod_shapes shapes;
 
-static struct pod_shape *shape_of(const char *text) {
-    AUTO_JSON spec = NULL;
-    struct error *error = json_parse(text, strlen(text), &spec);
+static struct json *parse(const char *text) {
+    struct json *value = NULL;
+    struct error *error = json_parse(text, strlen(text), &value);
     if (error)
         fail_msg("%s: %s", text, error_text(error));
-    struct pod_shape *shape = pod_shape_take(&shapes, spec);
+    return value;
+}
+
+static struct pod_shape *shape_of(const char *text) {
+    AUTO_JSON spec = parse(text);
+    struct pod_shape *shape = pod_shape_ref(&shapes, spec);
     assert_non_null(shape);
     return shape;
 }
@@ -32,10 +37,8 @@ static struct pod_shape *shape_of(const char *text) {
 
 // Nodes with so many cpus and GPUs, and ten places for pods.
 static struct nodes *nodes_of(size_t count, const int64_t (*left)[2]) {
-    struct nodes *nodes = nodes_new(count, 3, 0, 0, 0);
     static const char *const names[] = {"pods", "cpu", "nvidia.com/gpu"};
-    for (size_t r = 0; r < 3; r++)
-        nodes->names[r] = strdup(names[r]);
+    struct nodes *nodes = nodes_new(count, names, 3, 0);
     for (size_t n = 0; n < count; n++) {
         const int64_t row[] = {10, left[n][0] * 1000, left[n][1]};
         memcpy(nodes->left + 3 * n, row, sizeof row);
@@ -45,21 +48,20 @@ static struct nodes *nodes_of(size_t count, const int64_t (*left)[2]) {
     return nodes;
 }
 
-static void check(struct room *room, const struct pod_set *sets, size_t n_sets, bool fits, const char *why) {
+static void check(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, bool fits, const char *why) {
     AUTO_BUFFER(text, 1000);
-    assert_int_equal(room_fits(room, &shapes, sets, n_sets), fits);
-    assert_int_equal(room_fits(room, &shapes, sets, n_sets), fits);
+    assert_int_equal(free_capacity_fits(spare, sets, n_sets), fits);
+    assert_int_equal(free_capacity_fits(spare, sets, n_sets), fits);
     if (fits)
         return;
-    room_explain(room, &shapes, sets, n_sets, &text);
+    free_capacity_explain(spare, sets, n_sets, &text);
     assert_string_equal(text.data ? text.data : "", why);
 }
 
-static void check_one(struct room *room, const char *spec, int64_t count, const char *why) {
+static void check_one(struct free_capacity *spare, const char *spec, int64_t count, const char *why) {
     struct pod_set set = {shape_of(spec), count};
-    check(room, &set, 1, !why, why);
-    room_forget_shape(room, set.shape);
-    pod_shape_give(&shapes, set.shape);
+    check(spare, &set, 1, !why, why);
+    pod_shape_unref(&shapes, set.shape);
 }
 
 static int begin(void **state) {
@@ -76,39 +78,45 @@ static int end(void **state) {
 
 static void pods_fit_onto_single_nodes_and_not_onto_sums(void **state) {
     (void)state;
-    struct room room = {.nodes = NULL};
-    assert_true(room_set(&room, nodes_of(3, (const int64_t[][2]){{4, 0}, {4, 2}, {3, 2}})));
-    check_one(&room, CPU("1"), 11, NULL);
-    check_one(&room, CPU("1"), 12, "lacks 1 cpu");
-    check_one(&room, CPU("2"), 5, NULL);
-    check_one(&room, CPU("2500m"), 3, NULL);
-    check_one(&room, CPU("2500m"), 4, "nodes have room for 3 of 4 pods");
-    check_one(&room, CPU("5"), 1, "nodes have room for 0 of 1 pods");
-    check_one(&room, CPU("12"), 1, "lacks 1 cpu");
-    check_one(&room, GPU("1", "1"), 4, NULL);
-    check_one(&room, GPU("1", "1"), 5, "lacks 1 nvidia.com/gpu");
-    check_one(&room, GPU("1", "4"), 1, "nodes have room for 0 of 1 pods");
-    check_one(&room, CPU("1m"), 30, NULL);
-    check_one(&room, CPU("1m"), 31, "lacks 1 pods");
-    check_one(&room, ASKS("\"example.com/fpga\":1", ""), 3, "lacks 3 example.com/fpga");
-    check_one(&room, CPU("1"), INT64_MAX, "lacks 9223372036854775777 pods");
-    room_free(&room);
+    struct free_capacity spare = {.shapes = &shapes};
+    assert_true(free_capacity_set(&spare, nodes_of(3, (const int64_t[][2]){{4, 0}, {4, 2}, {3, 2}})));
+    check_one(&spare, CPU("1"), 11, NULL);
+    check_one(&spare, CPU("1"), 12, "lacks 1 cpu");
+    check_one(&spare, CPU("2"), 5, NULL);
+    check_one(&spare, CPU("2500m"), 3, NULL);
+    check_one(&spare, CPU("2500m"), 4, "nodes have room for 3 of 4 pods");
+    check_one(&spare, CPU("5"), 1, "nodes have room for 0 of 1 pods");
+    check_one(&spare, CPU("12"), 1, "lacks 1 cpu");
+    check_one(&spare, GPU("1", "1"), 4, NULL);
+    check_one(&spare, GPU("1", "1"), 5, "lacks 1 nvidia.com/gpu");
+    check_one(&spare, GPU("1", "4"), 1, "nodes have room for 0 of 1 pods");
+    check_one(&spare, CPU("1m"), 30, NULL);
+    check_one(&spare, CPU("1m"), 31, "lacks 1 pods");
+    check_one(&spare, ASKS("\"example.com/fpga\":1", ""), 3, "lacks 3 example.com/fpga");
+    check_one(&spare, CPU("1"), INT64_MAX, "lacks 9223372036854775777 pods");
+    free_capacity_clear(&spare);
+}
+
+static const char *const cpu[] = {"cpu"};
+
+static struct waiting_pods pods_that_wait(int64_t request, int64_t count) {
+    struct amounts *amounts = calloc(1, sizeof *amounts + sizeof *amounts->items);
+    amounts->count = 1;
+    amounts->items[0].amount = request;
+    return (struct waiting_pods){amounts, count};
 }
 
 // Nodes with a cpu each, `hopeless` different waiting pods that fit on none, and one that takes the first node's cpu.
 static int64_t left_with(size_t hopeless) {
-    struct nodes *nodes = nodes_new(2000, 1, 0, 0, hopeless + 1);
-    struct room room = {.nodes = NULL};
-    nodes->names[0] = strdup("cpu");
+    struct nodes *nodes = nodes_new(2000, cpu, 1, hopeless + 1);
+    struct free_capacity spare = {.shapes = &shapes};
     for (size_t n = 0; n < nodes->count; n++)
         nodes->left[n] = 1000;
-    for (size_t w = 0; w <= hopeless; w++) {
-        nodes->waiting[w] = w < hopeless ? 2000 + (int64_t)w : 1000;
-        nodes->waiting_count[w] = 1;
-    }
-    assert_true(room_set(&room, nodes));
-    int64_t left = room.left[0];
-    room_free(&room);
+    for (size_t w = 0; w <= hopeless; w++)
+        nodes->waiting[w] = pods_that_wait(w < hopeless ? 2000 + (int64_t)w : 1000, 1);
+    assert_true(free_capacity_set(&spare, nodes));
+    int64_t left = spare.left[0];
+    free_capacity_clear(&spare);
     return left;
 }
 
@@ -121,42 +129,39 @@ static void so_many_different_waiting_pods_that_they_take_long_are_left_out(void
 
 static void different_pods_share_what_is_left(void **state) {
     (void)state;
-    struct room room = {.nodes = NULL};
-    assert_true(room_set(&room, nodes_of(2, (const int64_t[][2]){{4, 1}, {4, 1}})));
+    struct free_capacity spare = {.shapes = &shapes};
+    assert_true(free_capacity_set(&spare, nodes_of(2, (const int64_t[][2]){{4, 1}, {4, 1}})));
     struct pod_set sets[] = {{shape_of(GPU("3", "1")), 2}, {shape_of(CPU("1")), 2}};
-    check(&room, sets, 2, true, NULL);
+    check(&spare, sets, 2, true, NULL);
     sets[1].count = 3;
-    check(&room, sets, 2, false, "lacks 1 cpu");
+    check(&spare, sets, 2, false, "lacks 1 cpu");
     sets[1].count = 2;
-    assert_int_equal(room_take(&room, &shapes, &sets[0]), 2);
-    check(&room, &sets[1], 1, true, NULL);
-    check(&room, &sets[0], 1, false, "lacks 2 nvidia.com/gpu");
-    room_reset(&room);
-    check(&room, sets, 2, true, NULL);
-    room_free(&room);
+    assert_int_equal(free_capacity_take(&spare, &sets[0]), 2);
+    check(&spare, &sets[1], 1, true, NULL);
+    check(&spare, &sets[0], 1, false, "lacks 2 nvidia.com/gpu");
+    free_capacity_reset(&spare);
+    check(&spare, sets, 2, true, NULL);
+    free_capacity_clear(&spare);
 }
 
 static void pods_that_wait_for_a_node_take_theirs_first_unless_they_fit_nowhere(void **state) {
     (void)state;
-    struct room room = {.nodes = NULL};
+    struct free_capacity spare = {.shapes = &shapes};
     for (int64_t asks = 3; asks <= 5; asks++) {
-        struct nodes *nodes = nodes_new(1, 1, 0, 0, 1);
-        nodes->names[0] = strdup("cpu");
+        struct nodes *nodes = nodes_new(1, cpu, 1, 1);
         nodes->left[0] = nodes->allocatable[0] = 4000;
-        nodes->waiting[0] = asks * 1000;
-        nodes->waiting_count[0] = 7;
-        assert_true(room_set(&room, nodes));
+        nodes->waiting[0] = pods_that_wait(asks * 1000, 7);
+        assert_true(free_capacity_set(&spare, nodes));
         struct pod_shape *shape = shape_of(ASKS("\"cpu\":\"2\"", ""));
-        shape->n_amounts = 0; // but for cpu: no pods are offered here
+        shape->request->count = 0; // but for cpu: no pods are offered here
         for (size_t i = 0; i < 2; i++)
-            if (strcmp(shapes.resources[shape->amounts[i].resource], "cpu") == 0)
-                shape->amounts[shape->n_amounts++] = shape->amounts[i];
+            if (strcmp(shapes.names.list[shape->request->items[i].resource], "cpu") == 0)
+                shape->request->items[shape->request->count++] = shape->request->items[i];
         struct pod_set set = {shape, 2};
-        check(&room, &set, 1, asks == 5, asks == 3 ? "lacks 3 cpu" : "lacks 4 cpu");
-        room_forget_shape(&room, shape);
-        pod_shape_give(&shapes, shape);
+        check(&spare, &set, 1, asks == 5, asks == 3 ? "lacks 3 cpu" : "lacks 4 cpu");
+        pod_shape_unref(&shapes, shape);
     }
-    room_free(&room);
+    free_capacity_clear(&spare);
 }
 
 static void labels_and_taints_decide_which_nodes_count(void **state) {
@@ -179,40 +184,37 @@ static void labels_and_taints_decide_which_nodes_count(void **state) {
         {",\"nodeSelector\":{\"pool\":\"b\"},\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}]", 4},
     };
     struct nodes *nodes = nodes_of(2, (const int64_t[][2]){{4, 0}, {4, 0}});
-    nodes->labels = realloc(nodes->labels, 2 * sizeof *nodes->labels);
-    nodes->taints = realloc(nodes->taints, sizeof *nodes->taints);
-    nodes->labels[0] = nodes_hash("pool", "a");
-    nodes->labels[1] = nodes_hash("pool", "b");
-    nodes->taints[0] = (struct node_taint){nodes_hash("gpu", NULL), nodes_hash("yes", NULL), TAINT_NO_SCHEDULE};
-    nodes->marks[0] = (struct node_marks){0, 1, 0, 0};
-    nodes->marks[1] = (struct node_marks){1, 1, 0, 1};
-    struct room room = {.nodes = NULL};
-    assert_true(room_set(&room, nodes));
+    AUTO_JSON a = parse("{\"pool\":\"a\"}");
+    AUTO_JSON b = parse("{\"pool\":\"b\"}");
+    AUTO_JSON taints = parse("[{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}]");
+    nodes->marks[0] = node_marks_of_node(a, NULL);
+    nodes->marks[1] = node_marks_of_node(b, taints);
+    struct free_capacity spare = {.shapes = &shapes};
+    assert_true(free_capacity_set(&spare, nodes));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         AUTO_TEXT spec = text_format(ASKS("\"cpu\":1", "%s"), cases[i].more);
         struct pod_set set = {shape_of(spec), 100};
-        int64_t found = room_take(&room, &shapes, &set);
+        int64_t found = free_capacity_take(&spare, &set);
         if (found != cases[i].fit)
             fail_msg("%s: found %lld, expected %lld", cases[i].more, (long long)found, (long long)cases[i].fit);
-        room_reset(&room);
+        free_capacity_reset(&spare);
         set.count = cases[i].fit + 1;
-        check(&room, &set, 1, false, cases[i].fit > 0 ? "lacks 1 cpu" : "no node for its nodeSelector, tolerations");
-        room_forget_shape(&room, set.shape);
-        pod_shape_give(&shapes, set.shape);
+        check(&spare, &set, 1, false, cases[i].fit > 0 ? "lacks 1 cpu" : "no node for its nodeSelector, tolerations");
+        pod_shape_unref(&shapes, set.shape);
     }
-    room_free(&room);
+    free_capacity_clear(&spare);
 }
 
 static void a_worker_is_as_full_as_what_is_scarcest_of_what_is_asked_for(void **state) {
     (void)state;
-    struct room room = {.nodes = NULL};
+    struct free_capacity spare = {.shapes = &shapes};
     struct nodes *nodes = nodes_of(1, (const int64_t[][2]){{4, 2}});
     nodes->allocatable[2] = 8;
-    assert_true(room_set(&room, nodes));
+    assert_true(free_capacity_set(&spare, nodes));
     struct pod_set sets[] = {{shape_of(CPU("1")), 1}, {shape_of(GPU("1", "1")), 1}};
-    assert_int_equal(room_fullness(&room, &shapes, sets, 1), 500);
-    assert_int_equal(room_fullness(&room, &shapes, sets, 2), 750);
-    room_free(&room);
+    assert_int_equal(free_capacity_fullness(&spare, sets, 1), 500);
+    assert_int_equal(free_capacity_fullness(&spare, sets, 2), 750);
+    free_capacity_clear(&spare);
 }
 
 // By trying ----------------------------------------------------------------------------------------------------
@@ -239,10 +241,10 @@ static void whatever_is_taken_and_reset_the_answers_are_those_of_trying_each_nod
             given[n][0] = (int64_t)random_below(&random, 9);
             given[n][1] = (int64_t)random_below(&random, 5);
         }
-        struct room room = {.nodes = NULL};
-        assert_true(room_set(&room, nodes_of(count, (const int64_t(*)[2])given)));
+        struct free_capacity spare = {.shapes = &shapes};
+        assert_true(free_capacity_set(&spare, nodes_of(count, (const int64_t(*)[2])given)));
         for (int step = 0; step < 30; step++) {
-            room_reset(&room);
+            free_capacity_reset(&spare);
             for (size_t n = 0; n < count; n++) {
                 left[n][0] = 10;
                 left[n][1] = given[n][0];
@@ -253,12 +255,12 @@ static void whatever_is_taken_and_reset_the_answers_are_those_of_trying_each_nod
             AUTO_TEXT spec = text_format(GPU("%lld", "%lld"), (long long)asks[1], (long long)asks[2]);
             struct pod_set set = {shape_of(spec), pods};
             int64_t expected = by_trying(left, count, asks, pods);
-            assert_int_equal(room_fits(&room, &shapes, &set, 1), expected == pods);
-            assert_int_equal(room_take(&room, &shapes, &set), expected);
-            room_reset(&room);
-            assert_int_equal(room_fits(&room, &shapes, &set, 1), expected == pods);
+            assert_int_equal(free_capacity_fits(&spare, &set, 1), expected == pods);
+            assert_int_equal(free_capacity_take(&spare, &set), expected);
+            free_capacity_reset(&spare);
+            assert_int_equal(free_capacity_fits(&spare, &set, 1), expected == pods);
         }
-        room_free(&room);
+        free_capacity_clear(&spare);
     }
 }
 
