@@ -5,8 +5,8 @@
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
+#include "core/engine/clusters/cluster_state.h"
 #include "core/engine/queue.h"
-#include "core/engine/request/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,14 @@
 #define SETS_MAX 64                 // different pods of one workload; further ones are ignored
 #define REBUILD_NS (500 * CLOCK_MS) // between two, when only reservations have ended
 
-struct claims { // a list
+struct claim_list { // a list
     struct capacity_claim *first, *last;
 };
 
 // The pods that a workload requests, kept while it waits for capacity and while it is reserved in a worker.
 struct capacity_claim {
     struct capacity_claim *next, *previous;
-    struct claims *in; // the list that it is in
+    struct claim_list *in; // NULL: neither waiting nor reserved
     struct entry *entry;
     uint64_t source;  // hash of the uid and generation that the pods were read from
     int64_t until_ns; // reserved until then
@@ -37,18 +37,17 @@ struct worker_capacity {
     enum capacity_state state;
     int64_t until_ns; // READING, STALE: the last view counts until then
     struct free_capacity spare;
-    struct claims reserved;
+    struct claim_list reserved;
     int64_t expires_ns; // the first of them does not end before
     int64_t built_ns;
     bool ended; // a reservation has ended since then
-    bool grew;  // built anew, and no waiting workload was tried since
 };
 
 struct capacity {
     struct pod_shapes shapes;
     struct worker_capacity **workers; // by cluster; NULL: without limits
     size_t n_workers;
-    struct claims waiting, idle;
+    struct claim_list waiting;
     int64_t next_ns; // of capacity_tick
 };
 
@@ -75,7 +74,7 @@ static struct worker_capacity *make_worker(struct engine *engine, size_t cluster
 
 // Claims -------------------------------------------------------------------------------------------------------
 
-static void move_claim(struct capacity_claim *claim, struct claims *to) {
+static void move_claim(struct capacity_claim *claim, struct claim_list *to) {
     if (claim->in == to)
         return;
     if (claim->in) {
@@ -90,11 +89,12 @@ static void move_claim(struct capacity_claim *claim, struct claims *to) {
 }
 
 static void end_reservation(struct capacity *capacity, struct capacity_claim *claim) {
-    capacity->workers[claim->cluster]->ended = true;
-    capacity->next_ns = 0;
+    struct worker_capacity *worker = capacity->workers[claim->cluster];
+    worker->ended = true;
+    capacity->next_ns = clock_earlier(capacity->next_ns, worker->built_ns + REBUILD_NS);
     claim->cluster = 0;
     claim->done = claim->entry->facts.attempt;
-    move_claim(claim, &capacity->idle);
+    move_claim(claim, NULL);
 }
 
 static void drop_sets(struct capacity *capacity, struct capacity_claim *claim) {
@@ -143,7 +143,17 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
     const struct json *workload = doc_tree(&engine->store, &entry->doc);
     if (!workload)
         return false;
-    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi,
+                                                     .given = kind->given,
+                                                     .adapter = kind->adapter ? kind->adapter->name : NULL,
+                                                     .now = engine->now,
+                                                     .version = version ? version : kind->abi.versions[0],
+                                                     .object = entry->key,
+                                                     .mirror_state = WHARF_MIRROR_NONE,
+                                                     .clock = engine->clock,
+                                                     .times = engine->stats.kinds[entry->kind].calls});
     bool read = pods_of(&call, workload, &sets) == WHARF_OK;
     adapter_call_end(&call);
     drop_sets(engine->capacity, claim);
@@ -164,8 +174,6 @@ static struct capacity_claim *claim_of(struct engine *engine, struct entry *entr
         return NULL;
     entry->claim = claim;
     claim->entry = entry;
-    if (!claim->in)
-        move_claim(claim, &engine->capacity->idle);
     if (read_sets(engine, entry, claim))
         return claim;
     free_claim(engine->capacity, claim);
@@ -200,22 +208,8 @@ static void expire(struct engine *engine, struct worker_capacity *worker) {
     }
 }
 
-static void refresh(struct engine *engine, struct worker_capacity *worker) {
-    expire(engine, worker);
-    if (!worker->ended || !worker->spare.nodes || engine->now.mono_ns - worker->built_ns < REBUILD_NS)
-        return;
-    rebuild(engine, worker);
-    worker->grew = true;
-    engine->capacity->next_ns = 0;
-}
-
-enum knowledge { UNLIMITED, LIMITED, AWAITED };
-
-static enum knowledge knowledge_of(const struct engine *engine, const struct worker_capacity *worker) {
-    if (!worker || worker->state == CAPACITY_OFF)
-        return UNLIMITED;
-    bool recent = worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns;
-    return worker->spare.nodes && recent ? LIMITED : AWAITED;
+static bool is_known(const struct engine *engine, const struct worker_capacity *worker) {
+    return worker && worker->spare.nodes && (worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns);
 }
 
 // The worker that has its pods, or gets them now, perhaps not in the view yet; 0: none.
@@ -231,18 +225,14 @@ static uint32_t place_of(const struct entry *entry) {
 
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
     struct worker_capacity *worker = worker_of(engine, cluster);
-    enum knowledge knowledge = knowledge_of(engine, worker);
-    if (knowledge == UNLIMITED)
-        return true;
-    struct capacity_claim *claim = claim_of(engine, entry);
+    struct capacity_claim *claim = worker ? claim_of(engine, entry) : NULL;
     if (!claim || claim->n_sets == 0)
         return true;
     if (claim->cluster && claim->cluster != place_of(entry))
         end_reservation(engine->capacity, claim);
     if (claim->cluster == cluster) // it has its reservation there
         return true;
-    refresh(engine, worker);
-    if (knowledge == LIMITED && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
+    if (is_known(engine, worker) && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return true;
     *next_ns = clock_earlier(*next_ns, engine->now.mono_ns + CAPACITY_RETRY_NS);
     return false;
@@ -264,7 +254,7 @@ static void reserve(struct engine *engine, struct entry *entry, size_t cluster) 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
     if (entry->claim && entry->claim->cluster)
         end_reservation(engine->capacity, entry->claim);
-    if (knowledge_of(engine, worker_of(engine, cluster)) == LIMITED)
+    if (is_known(engine, worker_of(engine, cluster)))
         reserve(engine, entry, cluster);
 }
 
@@ -291,7 +281,7 @@ static void follow_mirror(struct engine *engine, struct entry *entry, struct cap
 
 // A host that has just started does not know the recent placements of its predecessor.
 static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
-    return cluster && knowledge_of(engine, worker_of(engine, cluster)) != UNLIMITED && entry->phase != WHARF_ACTIVE &&
+    return cluster && worker_of(engine, cluster) && entry->phase != WHARF_ACTIVE &&
            !(entry->claim && (entry->claim->cluster || entry->claim->done == entry->facts.attempt));
 }
 
@@ -309,14 +299,10 @@ void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
         return;
     if (claim->cluster)
         follow_mirror(engine, entry, claim);
-    else if (waits) {
-        if (!capacity->waiting.first)
-            capacity->next_ns = engine->now.mono_ns;
-        move_claim(claim, &capacity->waiting);
-    } else if (!cluster || entry->phase == WHARF_ACTIVE)
+    else if (!waits && (!cluster || entry->phase == WHARF_ACTIVE))
         free_claim(capacity, claim);
     else
-        move_claim(claim, &capacity->idle);
+        move_claim(claim, waits ? &capacity->waiting : NULL);
 }
 
 void capacity_forget(struct engine *engine, struct entry *entry) {
@@ -328,7 +314,7 @@ void capacity_forget(struct engine *engine, struct entry *entry) {
 
 // Queues the waiting workloads that fit together, in the order in which they began to wait.
 static void wake(struct engine *engine, struct worker_capacity *worker) {
-    bool limited = knowledge_of(engine, worker) == LIMITED, taken = false;
+    bool limited = is_known(engine, worker), taken = false;
     for (struct capacity_claim *claim = engine->capacity->waiting.first; claim; claim = claim->next) {
         if (limited && !free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
             continue;
@@ -342,70 +328,78 @@ static void wake(struct engine *engine, struct worker_capacity *worker) {
 }
 
 int64_t capacity_wake_ns(const struct engine *engine) {
-    return engine->capacity && engine->capacity->waiting.first ? engine->capacity->next_ns : CLOCK_NEVER;
+    return engine->capacity ? engine->capacity->next_ns : CLOCK_NEVER;
 }
 
 void capacity_tick(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (engine->now.mono_ns < capacity_wake_ns(engine))
         return;
-    int64_t next_ns = CLOCK_NEVER;
+    capacity->next_ns = CLOCK_NEVER;
     for (size_t c = 1; c < capacity->n_workers; c++) {
         struct worker_capacity *worker = capacity->workers[c];
         if (!worker)
             continue;
-        refresh(engine, worker);
-        if (worker->grew)
+        expire(engine, worker);
+        if (worker->ended && worker->spare.nodes && engine->now.mono_ns - worker->built_ns >= REBUILD_NS) {
+            rebuild(engine, worker);
             wake(engine, worker);
-        worker->grew = false;
-        if (worker->ended && worker->spare.nodes)
-            next_ns = clock_earlier(next_ns, worker->built_ns + REBUILD_NS);
-        next_ns = clock_earlier(next_ns, worker->expires_ns);
+        }
+        capacity->next_ns = clock_earlier(capacity->next_ns, worker->expires_ns);
     }
-    capacity->next_ns = next_ns;
 }
 
 static void count_stats(const struct nodes *nodes, struct stats_capacity *stats) {
-    stats->nodes = nodes ? nodes->count : 0;
-    stats->n_resources = 0;
     for (size_t r = 0; nodes && r < nodes->names.count && stats->n_resources < STATS_RESOURCES; r++) {
         const char *name = nodes->names.list[r];
         if (nodes->allocatable[r] <= 0 || text_has_prefix(name, "hugepages-") ||
             text_has_prefix(name, "attachable-volumes-"))
             continue;
         struct stats_resource *out = &stats->resources[stats->n_resources++];
-        *out = (struct stats_resource){.allocatable = nodes->allocatable[r]};
         text_copy(out->name, sizeof out->name, name);
+        out->allocatable = nodes->allocatable[r];
         for (size_t n = 0; n < nodes->count; n++)
             out->left = int64_plus(out->left, nodes->left[n * nodes->names.count + r]);
     }
 }
 
-void capacity_take(struct engine *engine, const struct engine_event *event) {
-    struct nodes *nodes = event->capacity.nodes;
-    struct worker_capacity *worker = event->cluster == ENGINE_MANAGEMENT ? NULL : make_worker(engine, event->cluster);
-    if (!worker) {
-        nodes_free(nodes);
-        return;
-    }
-    struct stats_capacity *stats = &engine->stats.clusters[event->cluster].capacity;
-    enum capacity_state before = worker->state;
-    worker->state = event->capacity.state;
-    bool counts = worker->state == CAPACITY_READING || worker->state == CAPACITY_STALE;
-    if (counts && (before == CAPACITY_KNOWN || before == CAPACITY_OFF))
+// Takes `nodes`.
+static void update_worker(struct engine *engine, struct worker_capacity *worker, enum capacity_state state,
+                          struct nodes *nodes) {
+    bool stale = state == CAPACITY_READING || state == CAPACITY_STALE;
+    if (stale && (worker->state == CAPACITY_KNOWN || worker->state == CAPACITY_OFF))
         worker->until_ns = engine->now.mono_ns + CAPACITY_STALE_NS;
-    if (worker->state == CAPACITY_OFF || worker->state == CAPACITY_UNKNOWN)
+    worker->state = state;
+    if (state == CAPACITY_UNKNOWN)
         free_capacity_clear(&worker->spare);
     if (nodes && !free_capacity_set(&worker->spare, nodes))
         worker->state = CAPACITY_UNKNOWN;
-    if (worker->spare.nodes) {
-        expire(engine, worker);
-        rebuild(engine, worker);
-    }
-    stats->state = worker->state;
+    if (!worker->spare.nodes)
+        return;
+    expire(engine, worker);
+    rebuild(engine, worker);
+}
+
+void capacity_take(struct engine *engine, const struct engine_event *event) {
+    struct nodes *nodes = event->capacity.nodes;
+    bool off = event->capacity.state == CAPACITY_OFF;
+    struct worker_capacity *worker =
+        off || event->cluster == ENGINE_MANAGEMENT ? NULL : make_worker(engine, event->cluster);
+    if (off)
+        capacity_left(engine, event->cluster);
+    if (worker)
+        update_worker(engine, worker, event->capacity.state, nodes);
+    else
+        nodes_free(nodes);
+    if (!worker && !off)
+        return;
+    struct stats_capacity *stats = &engine->stats.clusters[event->cluster].capacity;
+    nodes = worker ? worker->spare.nodes : NULL;
+    *stats = (struct stats_capacity){.state = worker ? worker->state : CAPACITY_OFF, .nodes = nodes ? nodes->count : 0};
     text_copy(stats->problem, sizeof stats->problem, event->capacity.problem ? event->capacity.problem : "");
-    count_stats(worker->spare.nodes, stats);
-    wake(engine, worker);
+    count_stats(nodes, stats);
+    if (engine->capacity)
+        wake(engine, worker);
 }
 
 void capacity_left(struct engine *engine, size_t cluster) {
@@ -423,12 +417,11 @@ void capacity_free(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
+    for (size_t k = 0, cursor = 0; k < engine->n_kinds; k++, cursor = 0)
+        for (struct entry *entry; (entry = map_next(&engine->store.maps[k], &cursor));)
+            capacity_forget(engine, entry);
     for (size_t c = 0; c < capacity->n_workers; c++)
         capacity_left(engine, c);
-    while (capacity->waiting.first)
-        free_claim(capacity, capacity->waiting.first);
-    while (capacity->idle.first)
-        free_claim(capacity, capacity->idle.first);
     pod_shapes_free(&capacity->shapes);
     free(capacity->workers);
     free(capacity);
@@ -441,10 +434,9 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
     struct worker_capacity *worker = worker_of(engine, cluster);
     const struct capacity_claim *claim = entry->claim;
     AUTO_BUFFER(text, 1024);
-    if (!claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0 ||
-        knowledge_of(engine, worker) == UNLIMITED)
+    if (!worker || !claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0)
         return false;
-    if (knowledge_of(engine, worker) == AWAITED) {
+    if (!is_known(engine, worker)) {
         text_copy(out, size, "free capacity is unknown");
         return true;
     }
@@ -456,7 +448,8 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
 }
 
 const char *capacity_problem(const struct engine *engine, size_t cluster) {
-    if (knowledge_of(engine, worker_of(engine, cluster)) != AWAITED)
+    const struct worker_capacity *worker = worker_of(engine, cluster);
+    if (!worker || is_known(engine, worker))
         return NULL;
     const char *problem = engine->stats.clusters[cluster].capacity.problem;
     return *problem ? problem : "its nodes and pods are being listed";
@@ -464,6 +457,6 @@ const char *capacity_problem(const struct engine *engine, size_t cluster) {
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {
     struct worker_capacity *worker = worker_of(engine, cluster);
-    const struct capacity_claim *claim = knowledge_of(engine, worker) == LIMITED ? claim_of(engine, entry) : NULL;
+    const struct capacity_claim *claim = is_known(engine, worker) ? claim_of(engine, entry) : NULL;
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }

@@ -56,7 +56,6 @@ bool node_marks_permit(const struct node_marks *pod, const struct node_marks *no
 
 struct nodes {
     size_t count, n_waiting;
-    size_t unusable; // further nodes that are not Ready, or unschedulable
     struct resource_names names;
     int64_t *left;             // [count][names.count]: allocatable less the requests of the pods there; may be negative
     int64_t *allocatable;      // [names.count]: sums of the `count` nodes

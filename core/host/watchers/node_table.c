@@ -320,15 +320,12 @@ static void add(int64_t *sums, const struct amounts *amounts) {
 }
 
 // The nodes that count get their numbers in the view.
-static size_t number_nodes(const struct node_table *table, size_t *unusable) {
+static size_t number_nodes(const struct node_table *table) {
     uint32_t count = 0;
     for (size_t i = 1; i < table->nodes.end; i++) {
         struct row *node = table->nodes.list[i];
-        if (!node)
-            continue;
-        bool counts = node->there && node->takes && node->marks;
-        *unusable += node->there && !counts;
-        node->at = counts ? ++count : 0;
+        if (node)
+            node->at = node->takes && node->marks ? ++count : 0;
     }
     return count;
 }
@@ -371,11 +368,10 @@ static bool put_waiting(const struct node_table *table, struct nodes *out) {
 }
 
 struct nodes *node_table_view(const struct node_table *table) {
-    size_t unusable = 0, count = number_nodes(table, &unusable);
-    struct nodes *out = nodes_new(count, (const char *const *)table->names.list, table->names.count, table->waiting);
+    struct nodes *out =
+        nodes_new(number_nodes(table), (const char *const *)table->names.list, table->names.count, table->waiting);
     if (!out)
         return NULL;
-    out->unusable = unusable;
     put_nodes(table, out);
     if (put_waiting(table, out))
         return out;
