@@ -37,7 +37,7 @@ static void post_lease(void *ctx, struct engine_event *event) {
 }
 
 struct gate *host_gate(const struct host *host) {
-    return gates_at(elections_gates(host->elections), 0);
+    return gates_at(election_thread_gates(host->election), 0);
 }
 
 struct worker_records *host_records(const struct host *host) {
@@ -62,7 +62,7 @@ static struct error *fill_host(struct host *host) {
     if (!error)
         error = startup_new(host->config, poke, host, &host->startup);
     if (!error)
-        error = elections_new(host->config, post_lease, host, &host->elections);
+        error = election_thread_new(host->config, post_lease, host, &host->election);
     struct dispatch_options options = {.n_clusters = host->n_clusters,
                                        .names = host->names,
                                        .kinds = host->first->kinds,
@@ -105,7 +105,7 @@ void host_free(struct host *host) {
     if (!host)
         return;
     clusters_free(host);
-    elections_free(host->elections); // its gates outlive the connections
+    election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);
     engine_free(host->turn.engine);
     dispatch_free(host->turn.dispatch);
@@ -163,7 +163,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .status_bytes = config->status_bytes,
                                      .ticks = clock_ticks,
                                      .processor = clock_processor,
-                                     .shards = elections_shards(host->elections),
+                                     .shards = election_thread_shards(host->election),
                                      .seed = random_system()};
     struct placement_settings *placement = host_placement_of(config);
     if (!placement)
@@ -177,7 +177,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // the engine knows them before it sees the first workload
     cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);
-    elections_start(host->elections, origin, host_policy(host));
+    election_thread_start(host->election, origin, host_policy(host));
     return NULL;
 }
 
@@ -240,7 +240,7 @@ struct error *host_run(struct host *host) {
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
         while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
             take_turn(host);
-        elections_leave(host->elections, STOP_LEAVE_NS);
+        election_thread_leave(host->election, STOP_LEAVE_NS);
     }
     queries_close(host->queries);
     clusters_stop(host);

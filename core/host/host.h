@@ -7,7 +7,7 @@
 #include "core/config/config.h"
 #include "core/engine/engine.h"
 #include "core/host/check/rights.h"
-#include "core/host/election.h"
+#include "core/host/lease/election.h"
 #include "core/host/live.h"
 
 struct host;

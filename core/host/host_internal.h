@@ -7,9 +7,9 @@
 
 #include "core/engine/settings.h"
 #include "core/host/check/rights.h"
-#include "core/host/elections.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_thread.h"
+#include "core/host/lease/election_thread.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/startup.h"
 #include "core/host/turn/heartbeat.h"
@@ -68,7 +68,7 @@ struct host {
     bool all_configured;                     // each connection has been given them
     int64_t configure_at_ns;                 // when what failed for lack of memory is tried again
     struct startup *startup;
-    struct elections *elections;
+    struct election_thread *election;
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
     struct host_cluster **clusters;

@@ -124,7 +124,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     out->features = host->features;
     pthread_mutex_unlock(&host->wanted_mutex);
     out->stalled_ns = host_stalled_ns(host);
-    elections_read(host->elections, &out->election);
+    election_thread_read(host->election, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)
         for (size_t p = 0; p < STATS_PHASES; p++)

@@ -4,7 +4,7 @@
 #define WHARF_HOST_LIVE_H
 
 #include "core/base/error.h"
-#include "core/host/token_life.h"
+#include "core/host/tokens/token_life.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "tests/simulation/crew.h"
 
 #include "core/base/error.h"
-#include "core/host/election.h"
+#include "core/host/lease/election.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/replica_tap.h"
 #include "tests/simulation/rules.h"

@@ -3,7 +3,7 @@
 #include "core/adapter/phase.h"
 #include "core/base/error.h"
 #include "core/engine/fence/fence.h"
-#include "core/host/guard_run.h"
+#include "core/host/lease/guard_run.h"
 #include "tests/simulation/cuts.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/pests.h"

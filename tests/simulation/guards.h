@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped guards (core/host/guard_run.h) in the workers, one or two in each, with clocks of their own and networks
-// of their own to their API servers; they end and are started again, are stopped, and are cut off. In these trials no
-// workload runs twice, unless no guard of its worker can act for longer than docs/fencing.md says.
+// The shipped guards (core/host/lease/guard_run.h) in the workers, one or two in each, with clocks of their own and
+// networks of their own to their API servers; they end and are started again, are stopped, and are cut off. In these
+// trials no workload runs twice, unless no guard of its worker can act for longer than docs/fencing.md says.
 #ifndef WHARF_SIMULATION_GUARDS_H
 #define WHARF_SIMULATION_GUARDS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 11: in some trials the host's work is divided into shards, and it holds the lease of each for a while only. The
-// leases are given and taken as core/host/election.c would; what is written without one is a violation.
+// leases are given and taken as core/host/lease/election.c would; what is written without one is a violation.
 #ifndef WHARF_SIMULATION_LEASES_H
 #define WHARF_SIMULATION_LEASES_H
 

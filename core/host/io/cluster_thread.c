@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/host/host_internal.h"
-#include "core/host/token_life.h"
+#include "core/host/tokens/token_life.h"
 #include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static struct error *open_connection(struct cluster_thread *thread) {
                                            .budget = &thread->budget,
                                            .controller_name = config->controller_name,
                                            .instance = thread->instance,
-                                           .gates = elections_gates(thread->host->elections),
+                                           .gates = election_thread_gates(thread->host->election),
                                            .watch_list = true,
                                            .post = post_event,
                                            .ctx = thread};

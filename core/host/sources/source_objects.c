@@ -7,7 +7,7 @@
 #include "core/host/sources/source_items.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/seal_source.h"
-#include "core/host/token_renewal.h"
+#include "core/host/tokens/token_renewal.h"
 #include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 

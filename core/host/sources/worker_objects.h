@@ -5,7 +5,7 @@
 #define WHARF_HOST_WORKER_OBJECTS_H
 
 #include "core/host/sources/worker_spec.h"
-#include "core/host/token_life.h"
+#include "core/host/tokens/token_life.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
 #define WORKER_SECRET_LABEL "wharf.dev/worker"

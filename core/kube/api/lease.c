@@ -37,7 +37,7 @@ void lease_release(struct lease *lease, struct moment now) {
 }
 
 // Earlier than `period_ns`, so that several processes do not ask at once, and what changed is seen in time.
-static int64_t soon(struct lease *lease, struct moment now, int64_t period_ns) {
+static int64_t jittered(struct lease *lease, struct moment now, int64_t period_ns) {
     int64_t spread_ns = period_ns / 5;
     return now.mono_ns + period_ns - (spread_ns > 0 ? (int64_t)random_below(&lease->random, (uint64_t)spread_ns) : 0);
 }
@@ -52,7 +52,7 @@ static bool is_free(const struct lease *lease, struct moment now) {
 
 // Until when it is not asked for again.
 static int64_t poll_ns(struct lease *lease, struct moment now) {
-    int64_t at_ns = soon(lease, now, lease->retry_ns / 2);
+    int64_t at_ns = jittered(lease, now, lease->retry_ns / 2);
     bool held = lease->exists ? *lease->record.holder != '\0' : lease->waits;
     return lease->wanted && held ? clock_earlier(at_ns, clock_later(expires_ns(lease), now.mono_ns)) : at_ns;
 }
@@ -74,7 +74,7 @@ static void write_spec(struct lease *lease, struct moment now, const char *metad
     text_copy(lease->sent, sizeof lease->sent, lease->leaving ? "" : time);
 }
 
-static enum lease_request due(const struct lease *lease, struct moment now) {
+static enum lease_request request_due(const struct lease *lease, struct moment now) {
     if (!lease->known)
         return LEASE_GET;
     if (lease->mine)
@@ -90,7 +90,7 @@ enum lease_request lease_next(struct lease *lease, struct moment now, struct req
     *at_ns = lease->flies == LEASE_NONE ? lease->at_ns : CLOCK_NEVER;
     if (lease->flies != LEASE_NONE || now.mono_ns < lease->at_ns)
         return LEASE_NONE;
-    enum lease_request type = due(lease, now);
+    enum lease_request type = request_due(lease, now);
     *request = (struct request){.resource = LEASE_RESOURCE, .namespace_ = lease->namespace_, .name = lease->name};
     request->verb = type == LEASE_GET ? VERB_GET : type == LEASE_CREATE ? VERB_CREATE : VERB_MERGE_PATCH;
     if (type == LEASE_GET)
@@ -117,7 +117,7 @@ void lease_sent(struct lease *lease, enum lease_request type, struct moment now)
 
 // Of a Lease that says no duration, which somebody has edited, the holder goes on for as long as its configuration
 // says: as this process's, as far as is known.
-static void read_record(const struct json *object, int64_t duration_ns, struct lease_record *record) {
+void lease_record_read(const struct json *object, int64_t duration_ns, struct lease_record *record) {
     const struct json *spec = json_get(object, "spec");
     int64_t transitions = json_int64(json_get(spec, "leaseTransitions"), 0); // an int32 in the API
     *record = (struct lease_record){.transitions = transitions < INT32_MAX ? transitions : INT32_MAX};
@@ -163,9 +163,9 @@ static void is_absent(struct lease *lease, struct moment now) {
     lease->at_ns = lease->wanted && !lease->waits ? now.mono_ns : poll_ns(lease, now);
 }
 
-static void take_record(struct lease *lease, const struct json *object, struct moment now) {
+static void adopt_record(struct lease *lease, const struct json *object, struct moment now) {
     struct lease_record record;
-    read_record(object, lease->duration_ns, &record);
+    lease_record_read(object, lease->duration_ns, &record);
     if (!lease->exists || !is_same(&record, &lease->record))
         lease->observed_ns = now.mono_ns;
     lease->record = record;
@@ -186,7 +186,7 @@ static void observe(struct lease *lease, const struct json *object, struct momen
         return;
     }
     bool was_known = lease->known;
-    take_record(lease, object, now);
+    adopt_record(lease, object, now);
     bool acts = lease->mine ? !was_known : lease->wanted && is_free(lease, now);
     lease->at_ns = acts ? now.mono_ns : lease->mine ? lease->at_ns : poll_ns(lease, now);
 }
@@ -196,20 +196,20 @@ void lease_observe(struct lease *lease, const struct json *object, int64_t sent_
         observe(lease, object, now);
 }
 
-static void failed(struct lease *lease, const struct response *response, struct moment now) {
+static void handle_failure(struct lease *lease, const struct response *response, struct moment now) {
     lease->known = lease->known && lease->flies == LEASE_GET && !lease->mine;
     bool soon_again = lease->mine || !response || !reason_is_permanent(response->reason);
     int64_t wait_ns = soon_again ? lease->retry_ns / 2 : FORBIDDEN_RETRIES * lease->retry_ns;
-    lease->at_ns = lease->leaving ? now.mono_ns + LEAVE_RETRY_NS : soon(lease, now, wait_ns);
+    lease->at_ns = lease->leaving ? now.mono_ns + LEAVE_RETRY_NS : jittered(lease, now, wait_ns);
     snprintf(lease->problem, sizeof lease->problem, "%s",
              response ? response->message ? response->message : reason_text(response->reason) : "no answer in time");
 }
 
-static void written(struct lease *lease, const struct json *object, struct moment now) {
+static void handle_written(struct lease *lease, const struct json *object, struct moment now) {
     lease->problem[0] = '\0';
-    take_record(lease, object, now);
+    adopt_record(lease, object, now);
     lease->at_ns = lease->leaving ? now.mono_ns // taken or extended by a request that was in flight
-                   : lease->mine  ? soon(lease, now, lease->retry_ns)
+                   : lease->mine  ? jittered(lease, now, lease->retry_ns)
                                   : poll_ns(lease, now);
 }
 
@@ -220,28 +220,16 @@ void lease_answer(struct lease *lease, const struct response *response, struct m
     if (done && type == LEASE_GET)
         observe(lease, response->object->value, now);
     else if (done)
-        written(lease, response->object->value, now);
+        handle_written(lease, response->object->value, now);
     else if (reason == REASON_NOT_FOUND && type != LEASE_CREATE)
         observe(lease, NULL, now);
     else if (reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS) {
         lease->known = false;
         lease->at_ns = now.mono_ns;
     } else {
-        failed(lease, response, now);
+        handle_failure(lease, response, now);
     }
     lease->flies = LEASE_NONE;
-}
-
-int64_t lease_until_ns(const struct lease *lease) {
-    return lease->until_ns;
-}
-
-uint64_t lease_term(const struct lease *lease) {
-    return lease->term;
-}
-
-bool lease_is_mine(const struct lease *lease) {
-    return lease->mine;
 }
 
 bool lease_is_others(const struct lease *lease, struct moment now) {
@@ -250,8 +238,4 @@ bool lease_is_others(const struct lease *lease, struct moment now) {
 
 const char *lease_holder(const struct lease *lease) {
     return lease->exists ? lease->record.holder : "";
-}
-
-const char *lease_problem(const struct lease *lease) {
-    return lease->problem;
 }

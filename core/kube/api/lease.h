@@ -42,14 +42,14 @@ struct lease_record {
 
 enum lease_request { LEASE_NONE, LEASE_GET, LEASE_CREATE, LEASE_PATCH };
 
-struct lease { // fields are read by lease.c only
+struct lease { // fields are written by lease.c only
     char namespace_[64], name[LEASE_NAME_MAX], identity[LEASE_IDENTITY_MAX];
     char label[320], annotations[256];
     int64_t duration_ns, renew_ns, retry_ns;
     struct random random;
     bool wanted, leaving;
     bool known;        // `exists` and `record` are the newest that was read, and may be built upon
-    bool exists, mine; // mine: this process holds it, or did and nobody has taken it since
+    bool exists, mine; // mine: the record names this process as the holder, even if it may not act any longer
     bool waits;        // it does not exist, but the holder may not know: until observed_ns + duration_ns
     struct lease_record record;
     int64_t observed_ns;      // when the record was first seen as it is
@@ -57,9 +57,9 @@ struct lease { // fields are read by lease.c only
     int64_t sent_ns;
     char sent[CLOCK_RFC3339_MAX]; // renewTime of the last renewal, by which it is recognised without its answer
     int64_t sent_renewal_ns;
-    int64_t until_ns; // held until then; 0: not held
-    int64_t at_ns;    // no request before that
-    uint64_t term;
+    int64_t until_ns;  // held until then, by the monotonic clock, which may have passed; 0: not held
+    int64_t at_ns;     // no request before that
+    uint64_t term;     // how often it was taken: in a new term, writes of another process may have come between
     char problem[200]; // of the last request that failed; "": none
     char body[1600];
 };
@@ -83,15 +83,11 @@ void lease_answer(struct lease *lease, const struct response *response, struct m
 // in flight then or since.
 void lease_observe(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now);
 
-// Until when it is held, by the monotonic clock; 0: it is not. May have passed: the holder checks that itself.
-int64_t lease_until_ns(const struct lease *lease);
-// How often it was taken: what another process may have done while it was not held is not known in a new term.
-uint64_t lease_term(const struct lease *lease);
-// Whether this process is named as the holder, even if it may not act any longer.
-bool lease_is_mine(const struct lease *lease);
-// Somebody else holds it, as far as is known.
+// Another process holds the Lease, as far as is known.
 bool lease_is_others(const struct lease *lease, struct moment now);
 const char *lease_holder(const struct lease *lease); // as last read; "": nobody, or not known
-const char *lease_problem(const struct lease *lease);
+
+// The record of a Lease, which may come from another program. `duration_ns` is for one without leaseDurationSeconds.
+void lease_record_read(const struct json *object, int64_t duration_ns, struct lease_record *record);
 
 #endif

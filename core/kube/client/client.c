@@ -355,7 +355,7 @@ static void end_late(struct client *client, struct moment now) {
     }
 }
 
-// A lease that is given up ends before its time, and is given back a second later (core/host/election.c).
+// A lease that is given up ends before its time, and is given back a second later (core/host/lease/election.c).
 static int64_t next_late_ns(const struct client *client, struct moment now) {
     int64_t next_ns = CLOCK_NEVER, look_ns = now.mono_ns + GATE_LOOK_NS;
     for (const struct queued_request *queued = client->sent.first; queued; queued = queued->next)

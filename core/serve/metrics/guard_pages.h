@@ -3,7 +3,7 @@
 #ifndef WHARF_SERVE_GUARD_PAGES_H
 #define WHARF_SERVE_GUARD_PAGES_H
 
-#include "core/host/guard_run.h"
+#include "core/host/lease/guard_run.h"
 #include "core/serve/metrics/metrics.h"
 
 #define GUARD_STALL_NS (60 * CLOCK_SECOND) // its thread looks every 15 s at least

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replicas and one API server on virtual time.
-#include "core/host/election.h"
+#include "core/host/lease/election.h"
 #include "tests/world/sim_transport.h"
 
 #include <setjmp.h>

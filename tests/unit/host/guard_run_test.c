@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/shard/shard_hash.h"
-#include "core/host/guard_run.h"
+#include "core/host/lease/guard_run.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/world/sim_transport.h"
 

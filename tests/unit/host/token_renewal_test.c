@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/token_renewal.h"
+#include "core/host/tokens/token_renewal.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

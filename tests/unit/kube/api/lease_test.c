@@ -114,7 +114,7 @@ static void run(struct lease *lease, struct server *server, int64_t from_ns, int
 }
 
 static bool holds(const struct lease *lease, int64_t now_ns) {
-    return now_ns < lease_until_ns(lease);
+    return now_ns < lease->until_ns;
 }
 
 static const char *spec_text(const struct server *server, const char *key) {
@@ -128,16 +128,16 @@ static void a_lease_that_does_not_exist_is_created_and_held_from_when_it_was_sen
     lease_want(&a, true);
     assert_int_equal(step(&a, &server, START_NS), LEASE_GET);
     assert_int_equal(step(&a, &server, START_NS), LEASE_CREATE);
-    assert_int_equal(lease_until_ns(&a), START_NS + RENEW_NS);
-    assert_int_equal(lease_term(&a), 1);
+    assert_int_equal(a.until_ns, START_NS + RENEW_NS);
+    assert_int_equal(a.term, 1);
     assert_string_equal(spec_text(&server, "holderIdentity"), "a");
     assert_string_equal(spec_text(&server, "renewTime"), "2026-01-01T00:16:40.000000Z");
     assert_int_equal(json_int64(json_path(server.lease, "spec", "leaseDurationSeconds", NULL), 0), 15);
     assert_string_equal(json_string(json_path(server.lease, "metadata", "labels", "wharf.dev/election", NULL)),
                         "wharf");
     run(&a, &server, START_NS, START_NS + 60 * CLOCK_SECOND);
-    assert_true(lease_until_ns(&a) >= START_NS + 60 * CLOCK_SECOND + RENEW_NS - RETRY_NS);
-    assert_int_equal(lease_term(&a), 1);
+    assert_true(a.until_ns >= START_NS + 60 * CLOCK_SECOND + RENEW_NS - RETRY_NS);
+    assert_int_equal(a.term, 1);
     assert_in_range(server.writes, 28, 45);
     assert_string_equal(spec_text(&server, "acquireTime"), "2026-01-01T00:16:40.000000Z");
     server_delete(&server);
@@ -154,7 +154,7 @@ static void another_holder_is_waited_for_until_its_record_is_unchanged_for_its_d
         run(&b, &server, ns, ns);
         assert_false(holds(&b, ns));
     }
-    int64_t ended_ns = START_NS + 30 * CLOCK_SECOND, last_ns = lease_until_ns(&a) - RENEW_NS;
+    int64_t ended_ns = START_NS + 30 * CLOCK_SECOND, last_ns = a.until_ns - RENEW_NS;
     unsigned before = server.writes;
     assert_true(lease_is_others(&b, at(ended_ns)));
     run(&b, &server, ended_ns, last_ns + DURATION_NS - 1);
@@ -164,8 +164,8 @@ static void another_holder_is_waited_for_until_its_record_is_unchanged_for_its_d
     assert_string_equal(spec_text(&server, "holderIdentity"), "b");
     assert_int_equal(json_int64(json_path(server.lease, "spec", "leaseTransitions", NULL), 0), 1);
     run(&a, &server, last_ns + DURATION_NS + 3 * CLOCK_SECOND / 2, last_ns + DURATION_NS + 2 * CLOCK_SECOND);
-    assert_int_equal(lease_until_ns(&a), 0);
-    assert_false(lease_is_mine(&a));
+    assert_int_equal(a.until_ns, 0);
+    assert_false(a.mine);
     server_delete(&server);
 }
 
@@ -182,11 +182,11 @@ static void a_renewal_whose_answer_is_lost_counts_from_when_it_was_sent(void **s
     struct response lost = serve(&server, &request);
     response_clear(&lost);
     lease_answer(&a, NULL, at(later_ns + 5 * CLOCK_SECOND));
-    assert_int_equal(lease_until_ns(&a), START_NS + RENEW_NS);
-    assert_string_equal(lease_problem(&a), "no answer in time");
+    assert_int_equal(a.until_ns, START_NS + RENEW_NS);
+    assert_string_equal(a.problem, "no answer in time");
     assert_int_equal(step(&a, &server, later_ns + 6 * CLOCK_SECOND), LEASE_GET);
-    assert_int_equal(lease_until_ns(&a), later_ns + RENEW_NS);
-    assert_int_equal(lease_term(&a), 1);
+    assert_int_equal(a.until_ns, later_ns + RENEW_NS);
+    assert_int_equal(a.term, 1);
     server_delete(&server);
 }
 
@@ -200,7 +200,7 @@ static void a_holder_that_slept_takes_up_its_term_only_if_nobody_took_the_lease(
     assert_false(holds(&a, woken_ns));
     run(&a, &server, woken_ns, woken_ns);
     assert_true(holds(&a, woken_ns));
-    assert_int_equal(lease_term(&a), 1);
+    assert_int_equal(a.term, 1);
     lease_want(&b, true);
     run(&b, &server, woken_ns + CLOCK_SECOND, woken_ns + 100 * CLOCK_SECOND);
     assert_true(holds(&b, woken_ns + 100 * CLOCK_SECOND));
@@ -209,7 +209,7 @@ static void a_holder_that_slept_takes_up_its_term_only_if_nobody_took_the_lease(
     assert_false(holds(&a, woken_ns + CLOCK_SECOND));
     run(&a, &server, woken_ns + CLOCK_SECOND, woken_ns + 100 * CLOCK_SECOND);
     assert_true(holds(&a, woken_ns + 100 * CLOCK_SECOND));
-    assert_int_equal(lease_term(&a), 2);
+    assert_int_equal(a.term, 2);
     server_delete(&server);
 }
 
@@ -229,7 +229,7 @@ static void a_lease_that_is_deleted_is_waited_for_as_if_it_were_held(void **stat
     server_delete(&server);
     run(&b, &server, START_NS + 17 * CLOCK_SECOND, START_NS + 20 * CLOCK_SECOND);
     assert_true(holds(&b, START_NS + 20 * CLOCK_SECOND));
-    assert_int_equal(lease_term(&b), 2); // somebody else may have held it
+    assert_int_equal(b.term, 2); // somebody else may have held it
     server_delete(&server);
 }
 
@@ -264,11 +264,11 @@ static void a_release_is_seen_by_the_other_within_a_second(void **state) {
     assert_int_equal(step(&a, &server, START_NS + CLOCK_SECOND), LEASE_PATCH);
     assert_string_equal(spec_text(&server, "holderIdentity"), "");
     assert_int_equal(json_int64(json_path(server.lease, "spec", "leaseDurationSeconds", NULL), 0), 1);
-    assert_false(lease_is_mine(&a));
+    assert_false(a.mine);
     run(&b, &server, START_NS + CLOCK_SECOND, START_NS + 2 * CLOCK_SECOND);
     assert_true(holds(&b, START_NS + 2 * CLOCK_SECOND));
     run(&a, &server, START_NS + 2 * CLOCK_SECOND, START_NS + 90 * CLOCK_SECOND);
-    assert_false(lease_is_mine(&a)); // it is not wanted
+    assert_false(a.mine); // it is not wanted
     server_delete(&server);
 }
 
@@ -288,7 +288,7 @@ static void a_lease_that_was_taken_unnoticed_and_is_not_wanted_any_more_is_given
     lease_release(&a, at(START_NS + CLOCK_SECOND)); // it does not know that it holds it
     run(&a, &server, START_NS + CLOCK_SECOND, START_NS + 3 * CLOCK_SECOND);
     assert_string_equal(spec_text(&server, "holderIdentity"), "");
-    assert_int_equal(lease_until_ns(&a), 0);
+    assert_int_equal(a.until_ns, 0);
     server_delete(&server);
 }
 
@@ -322,7 +322,7 @@ static void rejected_requests_are_repeated_slowly_and_the_reason_is_known(void *
         lease_answer(&a, &(struct response){.reason = REASON_FORBIDDEN, .message = message}, at(ns));
     }
     assert_in_range(requests, 5, 9);
-    assert_string_equal(lease_problem(&a), "leases is forbidden");
+    assert_string_equal(a.problem, "leases is forbidden");
 }
 
 // Several processes whose requests and answers are lost, and that pause.

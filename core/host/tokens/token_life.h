@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a bearer token was issued and when it expires, as it says itself (RFC 7519; it is not verified).
-#ifndef WHARF_HOST_TOKEN_LIFE_H
-#define WHARF_HOST_TOKEN_LIFE_H
+#ifndef WHARF_HOST_TOKENS_TOKEN_LIFE_H
+#define WHARF_HOST_TOKENS_TOKEN_LIFE_H
 
 #include "core/json/json.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/guard_run.h"
+#include "core/host/lease/guard_run.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"

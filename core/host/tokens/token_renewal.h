@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renews the tokens in workers' Secrets: a TokenRequest to the worker with the token that is about to expire, on a
 // thread of its own, then a patch of the Secret. On the management cluster's thread.
-#ifndef WHARF_HOST_TOKEN_RENEWAL_H
-#define WHARF_HOST_TOKEN_RENEWAL_H
+#ifndef WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
+#define WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
 
 #include "core/host/io/cluster_connection.h"
 #include "core/host/sources/worker_objects.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running guard of `wharf guard`, in a worker: keeps the two Leases of docs/fencing.md, and while the host is lost
 // lists and watches its mirrors and stops those that run. guard.h decides. Shared by production and simulation.
-#ifndef WHARF_HOST_GUARD_RUN_H
-#define WHARF_HOST_GUARD_RUN_H
+#ifndef WHARF_HOST_LEASE_GUARD_RUN_H
+#define WHARF_HOST_LEASE_GUARD_RUN_H
 
 #include "core/engine/fence/guard.h"
 #include "core/kube/client/client.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/token_renewal.h"
+#include "core/host/tokens/token_renewal.h"
 
 #include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/text.h"
-#include "core/host/token_job.h"
+#include "core/host/tokens/token_job.h"
 #include "core/kube/client/client.h"
 
 #include <openssl/evp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One TokenRequest to a worker, on a thread of its own, which ends by itself: whoever asked may leave before.
-#ifndef WHARF_HOST_TOKEN_JOB_H
-#define WHARF_HOST_TOKEN_JOB_H
+#ifndef WHARF_HOST_TOKENS_TOKEN_JOB_H
+#define WHARF_HOST_TOKENS_TOKEN_JOB_H
 
 #include "core/host/sources/worker_objects.h"
 

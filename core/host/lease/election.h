@@ -5,8 +5,8 @@
 //
 // Without election the Lease is held all the same, where it is free, and nothing depends on it: another host with this
 // origin is noticed by it. The other one holds a Lease of its own, by which the first notices it.
-#ifndef WHARF_HOST_ELECTION_H
-#define WHARF_HOST_ELECTION_H
+#ifndef WHARF_HOST_LEASE_ELECTION_H
+#define WHARF_HOST_LEASE_ELECTION_H
 
 #include "core/engine/event.h"
 #include "core/kube/api/lease.h"

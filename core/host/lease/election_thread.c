@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/lease/election_thread.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/host/io/cluster_connection.h"
+#include "core/host/startup/seal_source.h"
+#include "core/kube/transport/loop.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RETRY_NS (10 * CLOCK_SECOND)
+#define ORIGIN_MAX 57 // of the default name: it is the value of a label too
+
+struct election_thread {
+    const struct config *config;
+    void (*post)(void *ctx, struct engine_event *event);
+    void *ctx;
+    struct gates gates;
+    char identity[LEASE_IDENTITY_MAX], name[64];
+    struct cluster_connection connection;
+    struct loop *loop;
+    struct election *election; // on the thread only
+    bool leave;                // the same
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct election_state state; // under the mutex,
+    bool left;                   // like this
+};
+
+// Lower-case letters, digits and '-': part of a Lease's name.
+static void make_identity(char out[LEASE_IDENTITY_MAX]) {
+    char host[64] = "wharf";
+    if (gethostname(host, sizeof host) != 0)
+        text_copy(host, sizeof host, "wharf");
+    host[sizeof host - 1] = '\0';
+    for (char *c = host; *c; c++)
+        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+    snprintf(out, LEASE_IDENTITY_MAX, "%s-%016llx", *host == '-' ? "wharf" : host, (unsigned long long)random_system());
+}
+
+static bool is_on(const struct election_thread *thread) {
+    return thread->config->election.enabled;
+}
+
+struct error *election_thread_new(const struct config *config, void (*post)(void *ctx, struct engine_event *event),
+                                  void *ctx, struct election_thread **out) {
+    struct election_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return error_no_memory();
+    *thread = (struct election_thread){.config = config, .post = post, .ctx = ctx};
+    thread->gates.count = (size_t)config->election.shards;
+    thread->gates.shards = calloc(thread->gates.count, sizeof *thread->gates.shards);
+    if (!thread->gates.shards) {
+        free(thread);
+        return error_no_memory();
+    }
+    make_identity(thread->identity);
+    pthread_mutex_init(&thread->mutex, NULL);
+    clock_condition_init(&thread->changed);
+    thread->state = (struct election_state){.mode = is_on(thread) ? ELECTION_ON : ELECTION_OBSERVE,
+                                            .shards = (uint32_t)thread->gates.count};
+    text_copy(thread->state.identity, sizeof thread->state.identity, thread->identity);
+    *out = thread;
+    return NULL;
+}
+
+uint32_t election_thread_shards(const struct election_thread *thread) {
+    return is_on(thread) ? (uint32_t)thread->gates.count : 0;
+}
+
+struct gates *election_thread_gates(struct election_thread *thread) {
+    return is_on(thread) ? &thread->gates : NULL;
+}
+
+static const char *namespace_of(const struct election_thread *thread) {
+    const struct config *config = thread->config;
+    if (config->election.namespace_ || config->namespace_)
+        return config->election.namespace_ ? config->election.namespace_ : config->namespace_;
+    const char *pods = thread->connection.endpoint->namespace_;
+    return config->management.kubeconfig || !pods || !*pods ? SEAL_SECRET_NAMESPACE : pods;
+}
+
+// Nothing depends on a Lease that is only observed: nine requests a minute are enough.
+static const struct config_election observed = {
+    .lease_ns = 60 * CLOCK_SECOND, .renew_ns = 40 * CLOCK_SECOND, .retry_ns = 20 * CLOCK_SECOND};
+
+static struct error *make(struct election_thread *thread) {
+    const struct config_election *config = is_on(thread) ? &thread->config->election : &observed;
+    return election_new(&(struct election_options){.mode = thread->state.mode,
+                                                   .transport = thread->connection.transport,
+                                                   .namespace_ = namespace_of(thread),
+                                                   .name = thread->name,
+                                                   .identity = thread->identity,
+                                                   .duration_ns = config->lease_ns,
+                                                   .renew_ns = config->renew_ns,
+                                                   .retry_ns = config->retry_ns,
+                                                   .shards = (uint32_t)thread->gates.count,
+                                                   .gates = is_on(thread) ? &thread->gates : NULL,
+                                                   .controller_name = thread->config->controller_name,
+                                                   .seed = random_system(),
+                                                   .post = thread->post,
+                                                   .ctx = thread->ctx},
+                        &thread->election);
+}
+
+static void publish(struct election_thread *thread) {
+    pthread_mutex_lock(&thread->mutex);
+    thread->state = *election_state(thread->election);
+    thread->left = election_has_left(thread->election);
+    if (thread->left)
+        pthread_cond_broadcast(&thread->changed);
+    pthread_mutex_unlock(&thread->mutex);
+}
+
+static int64_t tick(void *ctx, struct moment now) {
+    struct election_thread *thread = ctx;
+    if (!thread->election) {
+        struct error *error = make(thread);
+        if (error)
+            log_fields(LOG_ERROR, "leader election cannot begin yet", {"error", error_text(error)});
+        error_free(error);
+    }
+    if (!thread->election)
+        return now.mono_ns + RETRY_NS;
+    if (thread->leave)
+        election_leave(thread->election, now);
+    int64_t next_ns = election_tick(thread->election, now);
+    publish(thread);
+    return next_ns;
+}
+
+static struct error *open_connection(struct election_thread *thread, const struct exec_policy *policy) {
+    struct error *error =
+        connection_load(&thread->connection, &thread->config->management, policy, clock_now().wall_ns);
+    if (!error)
+        error = connection_open(&thread->connection, NULL);
+    if (!error)
+        error = loop_start("lease", thread->connection.transport, tick, thread, &thread->loop);
+    return error;
+}
+
+void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy) {
+    snprintf(thread->name, sizeof thread->name, "%s%.*s", thread->config->election.name ? "" : "wharf-",
+             thread->config->election.name ? 63 : ORIGIN_MAX,
+             thread->config->election.name ? thread->config->election.name : origin);
+    struct error *error = open_connection(thread, policy);
+    if (error)
+        log_fields(LOG_ERROR,
+                   is_on(thread) ? "leader election cannot begin: this host writes nothing"
+                                 : "another host with this origin would not be noticed",
+                   {"error", error_text(error)});
+    error_free(error);
+}
+
+static void leave(void *ctx) {
+    ((struct election_thread *)ctx)->leave = true;
+}
+
+static void drop(void *ctx) {
+    struct election_thread *thread = ctx;
+    election_free(thread->election);
+    thread->election = NULL;
+}
+
+static void wait_until_left(struct election_thread *thread, int64_t for_ns) {
+    int64_t at_ns = clock_ticks() + for_ns;
+    struct timespec until = {.tv_sec = (time_t)(at_ns / CLOCK_SECOND), .tv_nsec = (long)(at_ns % CLOCK_SECOND)};
+    pthread_mutex_lock(&thread->mutex);
+    while (!thread->left && pthread_cond_timedwait(&thread->changed, &thread->mutex, &until) == 0)
+        continue;
+    bool left = thread->left;
+    pthread_mutex_unlock(&thread->mutex);
+    if (!left && is_on(thread))
+        log_plain(LOG_WARN, "the Lease could not be given back in time: it has to end by itself");
+}
+
+void election_thread_leave(struct election_thread *thread, int64_t for_ns) {
+    if (!thread->loop)
+        return;
+    if (for_ns > 0 && loop_post(thread->loop, leave, thread))
+        wait_until_left(thread, for_ns);
+    loop_post(thread->loop, drop, thread);
+    loop_stop(TAKE(thread->loop));
+    drop(thread); // where there was no memory to post it, or a tick made it anew
+}
+
+void election_thread_read(struct election_thread *thread, struct election_state *state) {
+    pthread_mutex_lock(&thread->mutex);
+    *state = thread->state;
+    pthread_mutex_unlock(&thread->mutex);
+}
+
+void election_thread_free(struct election_thread *thread) {
+    if (!thread)
+        return;
+    election_thread_leave(thread, 0);
+    connection_close(&thread->connection);
+    pthread_mutex_destroy(&thread->mutex);
+    pthread_cond_destroy(&thread->changed);
+    free(thread->gates.shards);
+    free(thread);
+}

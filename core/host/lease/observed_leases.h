@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Leases of an election as they were listed, and which of their holders are live: a record that does not change for
+// its leaseDuration, by this process's clock, has expired.
+#ifndef WHARF_HOST_LEASE_OBSERVED_LEASES_H
+#define WHARF_HOST_LEASE_OBSERVED_LEASES_H
+
+#include "core/kube/api/lease.h"
+
+#define OBSERVED_LEASES_MAX 256
+
+struct observed_lease {
+    char name[LEASE_NAME_MAX], uid[40];
+    char shards[12]; // ELECTION_SHARDS, "1" where it is absent
+    struct lease_record record;
+    int64_t observed_ns; // when the record was first seen as it is
+    unsigned renewals;   // seen of this holder
+    bool listed, member; // member: the name begins as those of the replicas' own Leases
+};
+
+struct observed_leases {
+    struct observed_lease *list;
+    size_t count;
+};
+
+// Takes the Leases of a list; Leases that the list lacks are forgotten. False: out of memory.
+bool observed_leases_update(struct observed_leases *leases, const struct json *list, const char *member_prefix,
+                            struct moment now);
+void observed_leases_clear(struct observed_leases *leases);
+
+// A process holds the Lease, as far as is known.
+bool observed_lease_is_live(const struct observed_lease *lease, struct moment now);
+
+#endif
