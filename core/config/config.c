@@ -22,15 +22,22 @@
 #define FILE_MAX ((size_t)1 << 20)
 #define CONTROLLER_NAME_MAX 63 // batch/v1 JobSpec.managedBy
 #define MASS_MAX 1000000
+#define ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory budget, per orphan
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+struct config *config_share(const struct config *config) {
+    struct config *shared = (struct config *)config;
+    atomic_fetch_add(&shared->owners, 1);
+    return shared;
+}
+
 void config_free(struct config *config) {
-    if (!config)
+    if (!config || atomic_fetch_sub(&config->owners, 1) > 1)
         return;
     config_cluster_clear(&config->management);
     config_seal_clear(&config->seal);
-    config_placement_clear(&config->placement);
+    config_placement_clear(&config->engine.placement);
     config_election_clear(&config->election);
     exec_policy_clear(&config->credential_plugins);
     config_workers_from_clear(&config->workers_from);
@@ -46,8 +53,8 @@ void config_free(struct config *config) {
     free(config->namespace_);
     free(config->adapter_directory);
     config_serve_clear(&config->serve);
-    free(config->namespaces);
-    free(config->fencing.namespace_);
+    free((char *)config->engine.namespaces);
+    free(config->fencing_namespace);
     free(config);
 }
 
@@ -69,33 +76,36 @@ static struct config *with_defaults(const char *path) {
     struct config *config = calloc(1, sizeof(*config));
     if (!config)
         return NULL;
+    atomic_init(&config->owners, 1);
     config->path = strdup(path);
     config->controller_name = strdup("wharf.dev/host");
     config->management.name = strdup("management");
     config->management.context = strdup("");
     config->adapter_directory = default_directory();
-    config->namespaces = strdup(CONFIG_NAMESPACES);
+    config->engine.namespaces = strdup(CONFIG_NAMESPACES);
     config->credential_plugins.setting = text_format("credentialPlugins.allow in %s", path);
-    config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
+    config->engine.worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
     config->pod_events = POD_EVENTS_WARNINGS;
-    config->mirror_retention_ns = 10 * CLOCK_MINUTE;
-    config->mass_deletion_max = 20;
-    config->mass_deletion_percent = 30;
-    config->fencing.after_ns = 5 * CLOCK_MINUTE;
-    config->orphan_grace_ns = 60 * CLOCK_MINUTE;
+    config->engine.mirror_retention_ns = 10 * CLOCK_MINUTE;
+    config->engine.mass_deletion_max = 20;
+    config->engine.mass_deletion_percent = 30;
+    config->engine.fencing = (struct fence_options){.wait = true, .after_ns = 5 * CLOCK_MINUTE};
+    config->fencing_namespace = strdup("wharf-system");
+    config->engine.orphan_grace_ns = 60 * CLOCK_MINUTE;
     config->memory_per_cluster = BUDGET_DEFAULT;
     config->max_object_size = BUDGET_OBJECT_SIZE;
     config->max_object_nodes = BUDGET_OBJECT_NODES;
     config->max_status_size = BUDGET_STATUS_SIZE;
-    config->qps = 500;
-    config->burst = 1000;
-    config->status_bytes = (size_t)1 << 20;
+    config->engine.qps = 500;
+    config->engine.burst = 1000;
+    config->engine.status_bytes = (size_t)1 << 20;
     config->election = (struct config_election){
         .lease_ns = 15 * CLOCK_SECOND, .renew_ns = 10 * CLOCK_SECOND, .retry_ns = 2 * CLOCK_SECOND, .shards = 1};
     config->log_format = LOG_TEXT;
     config->log_level = LOG_INFO;
     if (config->path && config->controller_name && config->management.name && config->management.context &&
-        config->adapter_directory && config->namespaces && config->credential_plugins.setting)
+        config->adapter_directory && config->fencing_namespace && config->engine.namespaces &&
+        config->credential_plugins.setting)
         return config;
     config_free(config);
     return NULL;
@@ -148,7 +158,7 @@ static void read_controller_name(struct config_reader *reader, const struct conf
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     struct config *config = target;
-    config_read_rates(reader, place, value, &config->qps, &config->burst, &config->status_bytes);
+    config_read_rates(reader, place, value, &config->engine.qps, &config->engine.burst, &config->engine.status_bytes);
 }
 
 static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -173,9 +183,9 @@ static void read_percent(struct config_reader *reader, const struct config_place
 static void read_mass_deletion(struct config_reader *reader, const struct config_place *place, const struct json *value,
                                void *target) {
     static const struct config_field fields[] = {
-        {"max", read_mass_max, offsetof(struct config, mass_deletion_max), false,
+        {"max", read_mass_max, offsetof(struct config, engine.mass_deletion_max), false,
          "Default 20. Orphans that may appear in a worker within ten minutes; if there are more, they are held."},
-        {"percent", read_percent, offsetof(struct config, mass_deletion_percent), false,
+        {"percent", read_percent, offsetof(struct config, engine.mass_deletion_percent), false,
          "Default 30. The same, as a percentage of the worker's mirrors."},
     };
     config_mapping(reader, place, value, fields, COUNT(fields), target);
@@ -253,11 +263,11 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
         {"removal", read_removal, offsetof(struct config, removal), false,
          "Default finish. How a worker leaves that no source has any more: what runs there ends there, is moved, or is "
          "abandoned."},
-        {"drainTimeout", config_read_duration, offsetof(struct config, placement.drain_timeout_ns), false,
+        {"drainTimeout", config_read_duration, offsetof(struct config, engine.placement.drain_timeout_ns), false,
          "Default 0. With drain: move, how long what has started may go on before it is moved."},
-        {"placement", config_read_placement, offsetof(struct config, placement), false,
+        {"placement", config_read_placement, offsetof(struct config, engine.placement), false,
          "Which worker a workload is placed in (docs/placement.md)."},
-        {"onWorkerLost", config_read_lost, offsetof(struct config, placement.wait_when_lost), false,
+        {"onWorkerLost", config_read_lost, offsetof(struct config, engine.placement.otherwise.wait_when_lost), false,
          "Default redispatch. What happens after workerLostTimeout: another attempt elsewhere, or the worker is waited "
          "for."},
         {"adapters", config_read_adapters, 0, true, "The kinds that are handled."},
@@ -268,25 +278,25 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
          "Programs that kubeconfigs may run for their credentials (docs/credentials.md)."},
         {"seal", config_read_seal, offsetof(struct config, seal), false,
          "The key that seals mirrors (docs/security.md)."},
-        {"namespaces", config_read_namespaces, offsetof(struct config, namespaces), false,
+        {"namespaces", config_read_namespaces, offsetof(struct config, engine.namespaces), false,
          "Whose workloads are placed (docs/guards.md). What is placed already is followed to its end."},
-        {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false,
+        {"createNamespaces", config_read_bool, offsetof(struct config, engine.create_namespaces), false,
          "Default false. Whether missing namespaces are created in workers."},
-        {"kueue", read_kueue, offsetof(struct config, kueue_carried), false,
+        {"kueue", read_kueue, offsetof(struct config, engine.kueue_carried), false,
          "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
          "copied to its mirror (docs/kueue.md)."},
         {"podEvents", read_pod_events, offsetof(struct config, pod_events), false,
          "Default warnings. Which Events of a mirror's pods are shown on its workload (docs/pod-events.md)."},
-        {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false,
+        {"mirrorFinalizer", config_read_bool, offsetof(struct config, engine.mirror_finalizer), false,
          "Default false. Whether mirrors get a finalizer until their final status was copied."},
-        {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false,
+        {"workerLostTimeout", config_read_positive, offsetof(struct config, engine.worker_lost_timeout_ns), false,
          "Default 15m. How long a worker may be unreachable before its workloads are rescheduled."},
-        {"fencing", config_read_fencing, offsetof(struct config, fencing), false,
+        {"fencing", config_read_fencing, 0, false,
          "Guards in the workers, which stop mirrors that this host has lost (docs/fencing.md)."},
-        {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false,
+        {"mirrorRetention", config_read_duration, offsetof(struct config, engine.mirror_retention_ns), false,
          "Default 10m. How long a finished mirror is kept in its worker, for its logs."},
         {"massDeletion", read_mass_deletion, 0, false, "When orphans are not deleted but held (docs/lifecycle.md)."},
-        {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false,
+        {"orphanGrace", config_read_duration, offsetof(struct config, engine.orphan_grace_ns), false,
          "Default 1h. How long they are held; 0: nothing is held."},
         {"memory", config_read_memory, 0, false, "Limits of memory (docs/memory.md)."},
         {"rateLimit", read_rate_limit, 0, false,
@@ -305,7 +315,9 @@ static bool read_document(struct config_reader *reader) {
     struct config_place root = {.up = NULL};
     if (!read_mapping(reader, &root))
         return false;
-    config_fill_placement(reader);
+    config_read_rules(reader, &root);
+    reader->config->engine.max_orphans = reader->config->memory_per_cluster / ORPHAN_SHARE;
+    reader->config->engine.log_decisions = reader->config->log_level == LOG_DEBUG;
     config_check_clusters(reader);
     config_check_workers_from(reader, &root);
     config_check_adapters(reader);

@@ -7,9 +7,11 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/problems.h"
+#include "core/config/engine_settings.h"
 #include "core/json/json.h"
 #include "core/kube/kubeconfig/exec_policy.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,29 +62,6 @@ struct config_cluster {
     size_t line, kubeconfig_line; // in the file, for messages
 };
 
-// Texts are as core/base/selector.h has them; NULL: all.
-struct config_placement_rule {
-    char *kinds, *namespaces; // "jobs.batch,Job"; "team-*,default"
-    char *namespace_selector;
-    char *worker_selector;
-    int policy;                 // enum config_policy
-    int require_fields;         // a boolean, as is
-    int wait_when_lost;         // onWorkerLost: wait
-    int64_t pending_timeout_ns; // 0: none
-    int64_t give_up_after_ns;   // 0: never
-};
-
-enum config_policy { POLICY_LEAST_ACTIVE, POLICY_ORDERED, POLICY_WEIGHTED, POLICY_BIN_PACK };
-
-struct config_placement {
-    struct config_placement_rule otherwise; // first; of what no rule matches
-    struct config_placement_rule *rules;    // with everything that they do not say filled in
-    size_t n_rules;
-    bool capacity;
-    int wait_when_lost;       // onWorkerLost
-    int64_t drain_timeout_ns; // drainTimeout
-};
-
 // An exec plugin for the ClusterProfiles that name it.
 struct config_access_provider {
     char *name;
@@ -131,18 +110,6 @@ struct config_election {
     size_t line, shards_line;
 };
 
-// What becomes of workloads in a lost worker where no guard was seen.
-enum config_unguarded { UNGUARDED_WAIT, UNGUARDED_REDISPATCH };
-
-#define CONFIG_FENCING_NAMESPACE "wharf-system"
-
-struct config_fencing {
-    bool enabled;
-    int64_t after_ns;                // default 5 min
-    char *namespace_;                // of the Leases in each worker; NULL: CONFIG_FENCING_NAMESPACE
-    enum config_unguarded unguarded; // default wait
-};
-
 enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
 
 // Where the HTTP server listens.
@@ -156,6 +123,7 @@ struct config_serve {
 bool config_serves(const struct config_serve *serve);
 
 struct config {
+    atomic_uint owners;
     char *path;            // of the file
     char *controller_name; // default wharf.dev/host
     char *origin;          // RFC 1123 label; NULL: derived from the management cluster's kube-system uid
@@ -165,7 +133,7 @@ struct config {
     size_t n_workers;
     struct config_workers_from workers_from;
     enum removal removal; // default finish
-    struct config_placement placement;
+    struct engine_settings engine;
     char *adapter_directory; // absolute; default that of the installation (PREFIX), or of the build tree
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
@@ -175,24 +143,12 @@ struct config {
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
     struct config_seal seal;               // see seal_source.h
     struct config_election election;       // see election.h
-    char *namespaces; // whose workloads are placed (core/engine/placement/namespaces.h); default: all but kube-*
-    struct config_fencing fencing; // see docs/fencing.md
-    bool create_namespaces;
-    bool kueue_carried;               // kueue: carry; default strip
-    bool mirror_finalizer;            // default false
-    enum pod_events_level pod_events; // default warnings
-    int64_t worker_lost_timeout_ns;   // default 15 min
-    int64_t mirror_retention_ns;      // default 10 min
-    int64_t mass_deletion_max;        // massDeletion: {max, percent}: default 20 and 30
-    int64_t mass_deletion_percent;    // of a cluster's mirrors
-    int64_t orphan_grace_ns;          // default 1 h; 0: orphans are never held
-    size_t memory_per_cluster;        // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
-    size_t max_object_size;           // 2 MiB
-    size_t max_object_nodes;          // and 100,000; see core/kube/object/budget.h
-    size_t max_status_size;           // memory.maxStatusSize: default 256 KiB
-    size_t max_workloads;             // memory.maxWorkloads; 0 (default): no limit
-    double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
-    size_t status_bytes;              // rateLimit.statusBytes of each worker; 0: no limit; default 1 MiB
+    char *fencing_namespace;               // of the Leases in each worker; default wharf-system
+    enum pod_events_level pod_events;      // default warnings
+    size_t memory_per_cluster;             // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
+    size_t max_object_size;                // 2 MiB
+    size_t max_object_nodes;               // and 100,000; see core/kube/budget.h
+    size_t max_status_size;                // memory.maxStatusSize: default 256 KiB
     enum log_format log_format;
     enum log_level log_level;
 };
@@ -225,6 +181,8 @@ bool config_wants_capacity(const struct config *config, enum choice worker);
 bool config_wants_any_capacity(const struct config *config);
 
 void config_drop_adapter(struct config *config, size_t index);
-void config_free(struct config *config);
+// Another owner of the configuration, which nobody changes from then on.
+struct config *config_share(const struct config *config);
+void config_free(struct config *config); // the last owner frees it; NULL is allowed
 
 #endif

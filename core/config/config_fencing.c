@@ -19,24 +19,24 @@ static void read_after(struct config_reader *reader, const struct config_place *
 
 static void read_unguarded(struct config_reader *reader, const struct config_place *place, const struct json *value,
                            void *target) {
-    static const char *const words[] = {"wait", "redispatch"};
+    static const char *const words[] = {"redispatch", "wait"};
     int index = config_read_word(reader, place, value, words, 2, "wait or redispatch");
     if (index >= 0)
-        *(enum config_unguarded *)target = index == 0 ? UNGUARDED_WAIT : UNGUARDED_REDISPATCH;
+        *(bool *)target = index == 1;
 }
 
 void config_read_fencing(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     static const struct config_field fields[] = {
-        {"enabled", config_read_bool, offsetof(struct config_fencing, enabled), false,
+        {"enabled", config_read_bool, offsetof(struct config, engine.fencing.enabled), false,
          "Default false. Whether a Lease is renewed in each worker for the guard there, without which it stops this "
          "host's mirrors; and whether a lost worker is given up only once its guard has certainly done so."},
-        {"fenceAfter", read_after, offsetof(struct config_fencing, after_ns), false,
+        {"fenceAfter", read_after, offsetof(struct config, engine.fencing.after_ns), false,
          "Default 5m. How long the guard waits for the host. workerLostTimeout has to be at least 2.25 times "
          "that and 5s, and with leaderElection this at least twice leaseDuration."},
-        {"namespace", config_read_label, offsetof(struct config_fencing, namespace_), false,
+        {"namespace", config_read_label, offsetof(struct config, fencing_namespace), false,
          "Default wharf-system. The namespace of the guard and of the Leases in each worker."},
-        {"withoutGuard", read_unguarded, offsetof(struct config_fencing, unguarded), false,
+        {"withoutGuard", read_unguarded, offsetof(struct config, engine.fencing.wait), false,
          "Default wait. What becomes of workloads in a lost worker where this host has not seen a guard: wait for the "
          "worker, or redispatch after workerLostTimeout as without fencing."},
     };
@@ -50,9 +50,9 @@ static void check_takeover(struct config_reader *reader) {
     int64_t least_ns = 2 * config->election.lease_ns;
     struct config_place root = {.up = NULL}, fencing = {.up = &root, .key = "fencing"};
     char after[CLOCK_RFC3339_MAX], least[CLOCK_RFC3339_MAX];
-    if (!config->election.enabled || config->fencing.after_ns >= least_ns)
+    if (!config->election.enabled || config->engine.fencing.after_ns >= least_ns)
         return;
-    clock_duration_text(config->fencing.after_ns, after);
+    clock_duration_text(config->engine.fencing.after_ns, after);
     clock_duration_text(least_ns, least);
     config_problem(reader, &(struct config_place){.up = &fencing, .key = "fenceAfter"},
                    "found %s, expected at least %s, twice leaderElection.leaseDuration", after, least);
@@ -61,17 +61,17 @@ static void check_takeover(struct config_reader *reader) {
 // Like fence_sure_ns: for as long as fenceAfter no guard may have run, and it takes some time to stop what runs.
 void config_check_fencing(struct config_reader *reader) {
     const struct config *config = reader->config;
-    int64_t after_ns = config->fencing.after_ns, sure_ns = 2 * after_ns + after_ns / 4 + 5 * CLOCK_SECOND;
+    int64_t after_ns = config->engine.fencing.after_ns, sure_ns = 2 * after_ns + after_ns / 4 + 5 * CLOCK_SECOND;
     struct config_place root = {.up = NULL};
-    if (!config->fencing.enabled)
+    if (!config->engine.fencing.enabled)
         return;
     check_takeover(reader);
-    if (config->worker_lost_timeout_ns >= sure_ns)
+    if (config->engine.worker_lost_timeout_ns >= sure_ns)
         return;
     char after[CLOCK_RFC3339_MAX], sure[CLOCK_RFC3339_MAX], lost[CLOCK_RFC3339_MAX];
     clock_duration_text(after_ns, after);
     clock_duration_text(sure_ns, sure);
-    clock_duration_text(config->worker_lost_timeout_ns, lost);
+    clock_duration_text(config->engine.worker_lost_timeout_ns, lost);
     config_problem(reader, &(struct config_place){.up = &root, .key = "workerLostTimeout"},
                    "found %s, expected at least %s, since fencing.fenceAfter is %s", lost, sure, after);
 }

@@ -98,7 +98,7 @@ void config_read_memory(struct config_reader *reader, const struct config_place 
          "Default 100000. Objects with more JSON values are not handled."},
         {"maxStatusSize", read_object_size, offsetof(struct config, max_status_size), false,
          "Default 256KiB. The largest parts of larger statuses are not copied from workers."},
-        {"maxWorkloads", read_workloads, offsetof(struct config, max_workloads), false,
+        {"maxWorkloads", read_workloads, offsetof(struct config, engine.max_workloads), false,
          "Default 0: no limit. Further workloads are not handled until others are deleted."},
     };
     if (config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target))

@@ -11,23 +11,22 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIST_MAX ((size_t)16 << 10)
-#define NOT_GIVEN (-1)
 #define ACTIVE_MAX 1000000
 #define WEIGHT_MAX 1000000
 
-static void rule_clear(struct config_placement_rule *rule) {
-    free(rule->kinds);
-    free(rule->namespaces);
-    free(rule->namespace_selector);
-    free(rule->worker_selector);
-    *rule = (struct config_placement_rule){.kinds = NULL};
+static void rule_clear(struct placement_rule *rule) {
+    free((char *)rule->kinds);
+    free((char *)rule->namespaces);
+    free((char *)rule->namespace_selector);
+    free((char *)rule->worker_selector);
+    *rule = (struct placement_rule){.kinds = NULL};
 }
 
-void config_placement_clear(struct config_placement *placement) {
+void config_placement_clear(struct placement_options *placement) {
     rule_clear(&placement->otherwise);
     for (size_t i = 0; i < placement->n_rules; i++)
-        rule_clear(&placement->rules[i]);
-    free(placement->rules);
+        rule_clear((struct placement_rule *)&placement->rules[i]);
+    free((struct placement_rule *)placement->rules);
     placement->rules = NULL;
     placement->n_rules = 0;
 }
@@ -38,14 +37,7 @@ static void read_policy(struct config_reader *reader, const struct config_place 
     int index =
         config_read_word(reader, place, value, words, COUNT(words), "leastActive, ordered, weighted or binPack");
     if (index >= 0)
-        *(int *)target = index;
-}
-
-static void read_flag(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                      void *target) {
-    bool flag = false;
-    config_read_bool(reader, place, value, &flag);
-    *(int *)target = flag;
+        *(enum placement_policy *)target = (enum placement_policy)index;
 }
 
 void config_read_lost(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -53,7 +45,7 @@ void config_read_lost(struct config_reader *reader, const struct config_place *p
     static const char *const words[] = {"redispatch", "wait"};
     int index = config_read_word(reader, place, value, words, COUNT(words), "redispatch or wait");
     if (index >= 0)
-        *(int *)target = index;
+        *(bool *)target = index == 1;
 }
 
 // Selectors -------------------------------------------------------------------------------------------------------
@@ -179,7 +171,7 @@ static void read_namespaces(struct config_reader *reader, const struct config_pl
                "a namespace, or a pattern such as team-*");
 }
 
-#define OF(field) offsetof(struct config_placement_rule, field)
+#define OF(field) offsetof(struct placement_rule, field)
 
 static void read_rule(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
@@ -189,88 +181,76 @@ static void read_rule(struct config_reader *reader, const struct config_place *p
          "Default: all. Of the labels of namespaces of the management cluster."},
         {"policy", read_policy, OF(policy), false, "Instead of placement.policy."},
         {"workerSelector", config_read_selector, OF(worker_selector), false, "Instead of placement.workerSelector."},
-        {"requireFields", read_flag, OF(require_fields), false, "Instead of placement.requireFields."},
+        {"requireFields", config_read_bool, OF(require_fields), false, "Instead of placement.requireFields."},
         {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false, "Instead of placement.pendingTimeout."},
         {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false, "Instead of placement.giveUpAfter."},
         {"onWorkerLost", config_read_lost, OF(wait_when_lost), false, "Instead of onWorkerLost."},
     };
-    struct config_placement *placement = &reader->config->placement;
-    struct config_placement_rule *rule =
-        config_grow(reader, &placement->rules, placement->n_rules, sizeof(*placement->rules));
+    struct placement_options *placement = &reader->config->engine.placement;
+    struct placement_rule *rule = config_grow(reader, &placement->rules, placement->n_rules, sizeof(*placement->rules));
     if (!rule)
         return;
-    *rule = (struct config_placement_rule){.policy = NOT_GIVEN,
-                                           .require_fields = NOT_GIVEN,
-                                           .wait_when_lost = NOT_GIVEN,
-                                           .pending_timeout_ns = NOT_GIVEN,
-                                           .give_up_after_ns = NOT_GIVEN};
+    *rule = placement->otherwise;
+    rule->worker_selector = NULL;
     placement->n_rules++;
+    if (placement->otherwise.worker_selector)
+        config_keep(reader, (char **)&rule->worker_selector, placement->otherwise.worker_selector);
     config_mapping(reader, place, value, fields, COUNT(fields), rule);
 }
 
+// config_read_rules reads them later.
 static void read_rules(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     (void)target;
-    config_each(reader, place, value, "rule", read_rule);
+    if (reader->describe)
+        config_each(reader, place, value, "rule", read_rule);
 }
+
+void config_read_rules(struct config_reader *reader, const struct config_place *root) {
+    const struct config_place placement = {.up = root, .key = "placement"};
+    const struct config_place place = {.up = &placement, .key = "rules"};
+    const struct json *rules = json_path(reader->yaml.value, "placement", "rules", NULL);
+    if (rules && !json_is(rules, JSON_NULL))
+        config_each(reader, &place, rules, "rule", read_rule);
+}
+
+#define OVERALL(field) offsetof(struct placement_options, otherwise.field)
 
 void config_read_placement(struct config_reader *reader, const struct config_place *place, const struct json *value,
                            void *target) {
     static const struct config_field fields[] = {
-        {"policy", read_policy, OF(policy), false,
+        {"policy", read_policy, OVERALL(policy), false,
          "Default leastActive. Which of the workers that may have a workload gets it (docs/placement.md)."},
-        {"workerSelector", config_read_selector, OF(worker_selector), false, "Default: all. Of the workers' labels."},
-        {"requireFields", read_flag, OF(require_fields), false,
+        {"workerSelector", config_read_selector, OVERALL(worker_selector), false,
+         "Default: all. Of the workers' labels."},
+        {"requireFields", config_read_bool, OVERALL(require_fields), false,
          "Default false. Whether a mirror that its worker drops fields of is withdrawn and placed elsewhere."},
-        {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false,
+        {"pendingTimeout", config_read_duration, OVERALL(pending_timeout_ns), false,
          "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
-        {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false,
+        {"giveUpAfter", config_read_duration, OVERALL(give_up_after_ns), false,
          "Default 0: never. When a workload that no worker accepts or starts is given up."},
-        {"capacity", config_read_bool, offsetof(struct config_placement, capacity), false,
+        {"capacity", config_read_bool, offsetof(struct placement_options, capacity), false,
          "Default false. Whether a workload is placed only where its requests fit (docs/capacity.md)."},
         {"rules", read_rules, 0, false,
          "By kind and namespace: the first that matches applies; its keys replace those above."},
     };
-    struct config_placement *placement = target;
+    struct placement_options *placement = target;
     config_mapping(reader, place, value, fields, COUNT(fields), placement);
 }
 
-static void fill_rule(struct config_reader *reader, struct config_placement_rule *rule,
-                      const struct config_placement_rule *from) {
-    if (rule->policy == NOT_GIVEN)
-        rule->policy = from->policy;
-    if (rule->require_fields == NOT_GIVEN)
-        rule->require_fields = from->require_fields;
-    if (rule->wait_when_lost == NOT_GIVEN)
-        rule->wait_when_lost = from->wait_when_lost;
-    if (rule->pending_timeout_ns == NOT_GIVEN)
-        rule->pending_timeout_ns = from->pending_timeout_ns;
-    if (rule->give_up_after_ns == NOT_GIVEN)
-        rule->give_up_after_ns = from->give_up_after_ns;
-    if (!rule->worker_selector && from->worker_selector)
-        config_keep(reader, &rule->worker_selector, from->worker_selector);
-}
-
-void config_fill_placement(struct config_reader *reader) {
-    struct config_placement *placement = &reader->config->placement;
-    placement->otherwise.wait_when_lost = placement->wait_when_lost;
-    for (size_t i = 0; i < placement->n_rules; i++)
-        fill_rule(reader, &placement->rules[i], &placement->otherwise);
-}
-
-// See core/engine/placement/namespaces.h.
+// See core/engine/namespaces.h.
 static bool selects(const char *rule) {
     return rule && (*rule == '=' || strstr(rule, "\n="));
 }
 
 bool config_needs_namespaces(const struct config *config) {
-    if (selects(config->namespaces))
+    if (selects(config->engine.namespaces))
         return true;
     for (size_t i = 0; i < config->n_workers; i++)
         if (selects(config->workers[i].namespaces))
             return true;
-    for (size_t i = 0; i < config->placement.n_rules; i++)
-        if (config->placement.rules[i].namespace_selector)
+    for (size_t i = 0; i < config->engine.placement.n_rules; i++)
+        if (config->engine.placement.rules[i].namespace_selector)
             return true;
     return false;
 }
@@ -332,11 +312,11 @@ void config_read_choice(struct config_reader *reader, const struct config_place 
 }
 
 bool config_wants_capacity(const struct config *config, enum choice worker) {
-    return worker == CHOICE_NOT_MADE ? config->placement.capacity : worker == CHOICE_YES;
+    return worker == CHOICE_NOT_MADE ? config->engine.placement.capacity : worker == CHOICE_YES;
 }
 
 bool config_wants_any_capacity(const struct config *config) {
-    bool any = config->placement.capacity;
+    bool any = config->engine.placement.capacity;
     for (size_t w = 0; w < config->n_workers; w++)
         any |= config_wants_capacity(config, config->workers[w].capacity);
     return any;

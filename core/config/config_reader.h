@@ -99,8 +99,8 @@ config_read_fn config_read_management;         // struct config_cluster
 config_read_fn config_read_workers;            // struct config
 config_read_fn config_read_workers_from;       // struct config_workers_from
 config_read_fn config_read_adapters;           // struct config
-config_read_fn config_read_placement;          // struct config_placement
-config_read_fn config_read_lost;               // int, a boolean: wait
+config_read_fn config_read_placement;          // struct placement_options
+config_read_fn config_read_lost;               // bool: wait
 config_read_fn config_read_max_active;         // struct config_cluster
 config_read_fn config_read_weight;             // uint32_t
 config_read_fn config_read_choice;             // enum choice, from a boolean
@@ -112,9 +112,9 @@ config_read_fn config_read_shards;             // the same
 config_read_fn config_read_serve;              // struct config_serve
 config_read_fn config_read_namespaces;         // char *
 config_read_fn config_read_worker_namespaces;  // char *
-// Rules get what they do not say from the settings that they replace.
-void config_fill_placement(struct config_reader *reader);
-config_read_fn config_read_fencing; // struct config_fencing
+config_read_fn config_read_fencing;            // struct config
+// placement.rules, after all other keys: they fill in the keys that a rule omits.
+void config_read_rules(struct config_reader *reader, const struct config_place *root);
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);
@@ -127,7 +127,7 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 
 void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);
-void config_placement_clear(struct config_placement *placement);
+void config_placement_clear(struct placement_options *placement);
 void config_seal_clear(struct config_seal *seal);
 void config_election_clear(struct config_election *election);
 void config_serve_clear(struct config_serve *serve);

@@ -6,8 +6,8 @@
 
 // Lost workers count as lost for so long that they are given up after the grace, at the earliest.
 static void give_time(struct engine *engine, size_t cluster) {
-    int64_t grace_ns = clock_earlier(ASLEEP_GRACE_NS, engine->lost_timeout_ns);
-    int64_t since_ns = engine->now.mono_ns + grace_ns - engine->lost_timeout_ns;
+    int64_t grace_ns = clock_earlier(ASLEEP_GRACE_NS, engine->settings.worker_lost_timeout_ns);
+    int64_t since_ns = engine->now.mono_ns + grace_ns - engine->settings.worker_lost_timeout_ns;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, cluster, k);
         if (!cluster_is_connected(engine, cluster, k))

@@ -26,13 +26,13 @@
 #include "core/engine/pause/pause.h"
 #include "core/engine/placement/namespace_labels.h"
 #include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/placement_rules.h"
 #include "core/engine/placement/space_retry.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/remark.h"
 #include "core/engine/request/answer.h"
 #include "core/engine/request/command.h"
 #include "core/engine/request/pacing.h"
+#include "core/engine/settings.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/status/status_budget.h"
 
@@ -44,12 +44,11 @@ static struct error *make_tables(struct engine *engine, const struct engine_opti
     engine->stats.kinds = calloc(engine->n_kinds + 1, sizeof *engine->stats.kinds);
     engine->stats.n_kinds = engine->n_kinds;
     engine->origin = strdup(options->origin);
-    engine->namespaces = strdup(options->namespaces ? options->namespaces : "");
-    if (!engine->clock || !engine->stats.kinds || !engine->origin || !engine->namespaces)
+    if (!engine->clock || !engine->stats.kinds || !engine->origin)
         return error_no_memory();
     engine->clock->ticks = options->ticks;
     engine->processor = options->processor;
-    engine->pacing = (struct pace_options){options->window_max, options->qps, options->burst, options->seed};
+    engine->pacing = (struct pace_options){options->window_max, options->seed};
     struct error *error = shard_init(engine, options->shards);
     return error ? error : slots_init(engine, options->worker_names, options->n_workers);
 }
@@ -63,19 +62,6 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
     engine->adopt_until_ns = options->adopt_until_ns;
-    engine->mirror_finalizer = options->mirror_finalizer;
-    engine->log_decisions = options->log_decisions;
-    engine->create_namespaces = options->create_namespaces;
-    engine->kueue_carried = options->kueue_carried;
-    engine->fencing = options->fencing;
-    engine->lost_timeout_ns = options->worker_lost_timeout_ns;
-    engine->drain_timeout_ns = options->placement.drain_timeout_ns;
-    engine->retention_ns = options->mirror_retention_ns;
-    engine->mass_max = options->mass_deletion_max;
-    engine->mass_percent = options->mass_deletion_percent;
-    engine->orphan_grace_ns = options->orphan_grace_ns;
-    engine->max_orphans = options->max_orphans;
-    engine->status_bytes = options->status_bytes;
     engine->settle_until_ns = now.mono_ns + ENGINE_SETTLE_NS;
     engine->now = now;
     engine->placing = true;
@@ -85,12 +71,12 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     heap_init(&engine->timers);
     map_init(&engine->unknown, options->seed);
     fair_queue_init(&engine->room.waiting, options->seed);
-    limit_init(&engine->limit, options->max_workloads, options->seed);
+    map_init(&engine->limit.refused, options->seed);
     struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
         error = changes_new(now.wall_ns, &engine->changes);
     if (!error)
-        error = placement_settings_new(&options->placement, &engine->placement);
+        error = settings_take(engine, &options->settings);
     if (!error)
         error = namespace_labels_new(options->seed, &engine->namespace_labels);
     if (!error)
@@ -114,14 +100,13 @@ void engine_free(struct engine *engine) {
     changes_free(engine->changes);
     fair_queue_free(&engine->room.waiting);
     free(engine->spaces.list);
-    placement_settings_free(engine->placement);
+    settings_free(engine);
     namespace_labels_free(engine->namespace_labels);
     slots_free(engine);
     unknown_free(engine);
     limit_free(&engine->limit);
     free(engine->clock);
     free(engine->origin);
-    free(engine->namespaces);
     for (size_t i = 0; i < engine->n_pending; i++)
         free(engine->pending[i].record);
     free(engine->pending);

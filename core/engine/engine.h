@@ -6,9 +6,9 @@
 #define WHARF_ENGINE_ENGINE_H
 
 #include "core/adapter/adapters.h"
+#include "core/config/engine_settings.h"
 #include "core/engine/event.h"
 #include "core/engine/mirror/seal.h"
-#include "core/engine/placement/placement_types.h"
 #include "core/engine/stats.h"
 #include "core/engine/update.h"
 
@@ -18,27 +18,14 @@ struct engine_options {
     size_t n_workers;
     struct kind *const *kinds; // not owned
     size_t n_kinds;
-    bool create_namespaces;
-    bool kueue_carried;                 // Kueue's labels are carried to mirrors of admitted workloads
-    bool mirror_finalizer;              // mirrors are created with MARK_FINALIZER
-    struct placement_options placement; // copied
-    int64_t worker_lost_timeout_ns;
-    int64_t mirror_retention_ns;
-    const char *management_uid; // of namespace kube-system; NULL: not known yet. Copied
-    size_t max_workloads;       // taken in; 0: no limit
-    size_t max_orphans;         // orphans kept per cluster; 0: no limit
-    int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
-    const char *namespaces;                                            // see namespaces.h; NULL: all. Copied
-    const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
-    int64_t adopt_until_ns;        // objects with the marks and no seal, in first lists before that, are adopted
-    bool log_decisions;            // logs each decision, LOG_DEBUG
-    unsigned window_max;           // most requests in flight to each cluster; 0: as window.h finds it
-    size_t status_bytes;           // see status_budget.h; 0: no limit
-    double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
-    int64_t (*ticks)(void);        // a clock for what adapters take, for metrics; NULL: it is not measured
-    int64_t (*processor)(void);    // the processor time of the engine's thread, see queue.h; NULL: it is not measured
-    uint32_t shards;               // into which the workloads are divided, see shard.h; 0: all are this host's
-    struct fence_options fencing;
+    struct engine_settings settings; // copied
+    const char *management_uid;      // of namespace kube-system; NULL: not known yet. Copied
+    const struct seal_keys *seals;   // not owned; NULL, or none: mirrors are not sealed
+    int64_t adopt_until_ns;          // objects with the marks and no seal, in first lists before that, are adopted
+    unsigned window_max;             // most requests in flight to each cluster; 0: as window.h finds it
+    int64_t (*ticks)(void);          // a clock for what adapters take, for metrics; NULL: it is not measured
+    int64_t (*processor)(void);      // the processor time of the engine's thread, see queue.h; NULL: it is not measured
+    uint32_t shards;                 // into which the workloads are divided, see shard.h; 0: all are this host's
     uint64_t seed;
 };
 

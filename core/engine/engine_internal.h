@@ -39,18 +39,12 @@ struct status_bytes { // that a worker's mirrors cause to be written, see status
     bool reported;
 };
 
-struct worker_slot { // one cluster's number
-    enum worker_policy policy;
-    uint64_t join;          // when it joined, in the order of joining
-    double qps, burst;      // its own rate limit; qps 0: as for the others
-    char *namespaces;       // whose workloads are placed there; NULL: all
-    char *labels;           // "key=value,key=value"; NULL: none
-    char *max_kinds;        // "jobs.batch=5"; NULL: no limits
-    size_t max_active;      // 0: no limit
-    int64_t moves_since_ns; // since when it is drained by moving
+struct worker_slot {                 // one cluster's number
+    struct worker_settings settings; // owned
+    uint64_t join;                   // when it joined, in the order of joining
+    int64_t moves_since_ns;          // since when it is drained by moving
     // Since when several attempts in a row to reach it failed, until one succeeds; 0: they do not. Watches may be open.
     int64_t refused_since_ns;
-    uint32_t weight, order;
     struct status_bytes statuses;
     struct recent finished;      // see completions.h
     struct durations *durations; // of those that are compared, see completions.h; NULL: none
@@ -67,7 +61,6 @@ struct placement_queue { // see placement_queue.h
 };
 
 struct limit {          // see limit.h
-    size_t max;         // 0: no limit
     struct map refused; // struct refused, by uid
     size_t rest;        // refused and not remembered, since the last lists
     int64_t listed_ns;  // when a list was last asked for
@@ -88,11 +81,11 @@ struct space_waiters { // see space_retry.h
 
 struct pace_options { // see engine_options
     unsigned window_max;
-    double qps, burst;
     uint64_t seed;
 };
 
 struct engine {
+    struct engine_settings settings; // texts are owned, those of placement by `placement`
     char *origin;
     char **names;              // of clusters; [0] "management"; NULL: no worker has this number
     struct worker_slot *slots; // of clusters
@@ -107,26 +100,18 @@ struct engine {
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
-    int64_t adopt_until_ns; // see engine_options
-    bool mirror_finalizer, log_decisions;
+    int64_t adopt_until_ns;        // see engine_options
     struct unsealed_log *unsealed; // of clusters
-    bool kueue_carried;            // Kueue's labels are carried to mirrors
     int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then
-    bool create_namespaces, placing;
-    size_t n_settled;        // kinds whose new work waits no longer for workers of unknown state
-    int64_t settle_until_ns; // of the others
-    int64_t lost_timeout_ns, retention_ns, drain_timeout_ns;
-    struct fence_options fencing;
-    uint32_t fence_epoch; // how often it was enabled while the engine runs
-    int64_t mass_max, mass_percent, orphan_grace_ns;
-    size_t status_bytes;          // of a worker, a second; 0: no limit
-    size_t max_orphans;           // of a cluster; 0: no limit
-    bool room_grew;               // max_orphans did, since the last step
+    bool placing;
+    size_t n_settled;             // kinds whose new work waits no longer for workers of unknown state
+    int64_t settle_until_ns;      // of the others
+    uint32_t fence_epoch;         // how often it was enabled while the engine runs
+    bool room_grew;               // settings.max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
     uint64_t identified;          // of these, ever
     struct limit limit;
-    char *namespaces; // whose workloads are placed; NULL: all
     struct random random;
     struct store store;
     struct heap timers;

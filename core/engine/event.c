@@ -31,12 +31,8 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[2] = &event->identity.problem;
         break;
     case EVENT_WORKER:
-        out[0] = &event->worker.name;
-        out[1] = &event->worker.namespaces;
-        out[2] = &event->worker.labels;
-        out[3] = &event->worker.max_kinds;
-        out[4] = &event->worker.uid;
-        out[5] = &event->worker.recorded;
+        for (size_t i = 0; i < WORKER_SETTINGS_TEXTS; i++)
+            out[i] = worker_settings_text(&event->worker, i);
         break;
     case EVENT_REMARK:
         out[0] = &event->remark.namespace_;

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/config/worker_settings.h"
 #include "core/engine/capacity/nodes.h"
 #include "core/engine/fence/fence_types.h"
 #include "core/engine/kueue/kueue_state.h"
@@ -44,15 +45,6 @@ enum namespace_news {
     NAMESPACE_SEEN,
     NAMESPACE_GONE,
     NAMESPACES_UNKNOWN // they are not watched any longer
-};
-
-// What a worker is used for.
-enum worker_policy {
-    WORKER_ACTIVE,
-    WORKER_CORDONED,     // nothing new is placed there
-    WORKER_DRAIN_FINISH, // nor is what runs there moved: it ends there
-    WORKER_DRAIN_MOVE,   // mirrors are deleted and placed elsewhere, where another worker is eligible
-    WORKER_LEFT          // it is not in the configuration any longer: nothing is known of it
 };
 
 // What is known of the nodes of a worker.
@@ -95,19 +87,8 @@ struct engine_event {
             struct response *response; // the engine may take the object out of it
             int64_t sent_ns;           // when the request was sent (monotonic); 0: it was not
         } answer;                      // ANSWER
-        struct {
-            const char *name;          // of one that joins; not used for a known one
-            enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
-            bool quiet;                // the policy is not worth a line in the log
-            double qps, burst;         // its rate limit; 0: engine_options'
-            const char *namespaces;    // see namespaces.h; NULL: all
-            const char *labels;        // "key=value,key=value"; or NULL
-            const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"; or NULL
-            const char *uid;           // that its cluster must have, as recorded when it joined; or NULL
-            const char *recorded;      // that its cluster had when this host or a former one used it; or NULL
-            size_t max_active;         // of all kinds; 0: any number
-            uint32_t weight, order;    // 0: 1, and after all others
-        } worker;                      // WORKER
+        // A cluster number without a worker joins, unless the policy is WORKER_LEFT. The name of a known worker stays.
+        struct worker_settings worker; // WORKER
         struct {
             const char *namespace_, *name, *uid; // of the mirror
             const char *reason, *text;

@@ -26,7 +26,7 @@ struct namespaces_subject facts_space(const struct engine *engine, const struct 
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
     const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
-    uint32_t shard = engine->fencing.enabled ? shard_of(engine, entry) : 0;
+    uint32_t shard = engine->settings.fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
     return (struct decide_facts){
         .workload = &entry->facts,
@@ -39,11 +39,11 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .settle_time_is_over = entry->kind < engine->n_settled,
         .also_run_until_ns = rival_until_ns(engine, entry),
         .status_at_ns = management->status_at_ns,
-        .lost_timeout_ns = engine->lost_timeout_ns,
+        .lost_timeout_ns = engine->settings.worker_lost_timeout_ns,
         .shard = shard,
         .fence_begun_ns = engine->fence_begun_ns[shard],
         .wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry),
-        .namespaces = engine->namespaces,
+        .namespaces = engine->settings.namespaces,
         .space = facts_space(engine, entry),
         .pending = entry->pending,
         .own_record = own_record(entry),

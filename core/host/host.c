@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
-#include "core/host/host_placement.h"
 #include "core/host/memory_trim.h"
 
 #include <stdlib.h>
@@ -115,10 +114,8 @@ void host_free(struct host *host) {
     workers_free(host);
     worker_records_free(host->records);
     host_snapshot_free(&host->snapshot);
-    exec_policy_free(host->policy);
-    exec_policy_free(host->next_policy);
-    free(host->settings.namespaces);
-    placement_settings_free(host->placement);
+    config_free(host->current);
+    config_free(host->next);
     adapters_free_newer((struct adapters *)atomic_load(&host->adapters), host->first);
     pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
@@ -137,42 +134,23 @@ static void wait_for_startup(struct host *host) {
 }
 
 static struct error *start_engine(struct host *host, struct moment now) {
-    const struct config *config = host->config;
+    const struct config *config = host->current;
     const char *origin = startup_origin(host->startup);
     struct engine_options options = {.origin = origin,
                                      .seals = startup_seals(host->startup),
                                      .adopt_until_ns = startup_adopt_until_ns(host->startup),
-                                     .log_decisions = log_enabled(LOG_DEBUG),
                                      .kinds = host->thread_settings.io.kinds,
                                      .n_kinds = host->thread_settings.io.n_kinds,
-                                     .create_namespaces = config->create_namespaces,
-                                     .kueue_carried = config->kueue_carried,
-                                     .fencing = settings_fencing(config),
-                                     .mirror_finalizer = config->mirror_finalizer,
-                                     .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
-                                     .mirror_retention_ns = config->mirror_retention_ns,
+                                     .settings = config->engine,
                                      .management_uid = config->origin ? NULL : origin,
-                                     .max_workloads = config->max_workloads,
-                                     .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
-                                     .mass_deletion_max = config->mass_deletion_max,
-                                     .mass_deletion_percent = config->mass_deletion_percent,
-                                     .orphan_grace_ns = config->orphan_grace_ns,
-                                     .namespaces = config->namespaces,
-                                     .qps = config->qps,
-                                     .burst = config->burst,
-                                     .status_bytes = config->status_bytes,
                                      .ticks = clock_ticks,
                                      .processor = clock_processor,
                                      .shards = election_thread_shards(host->election),
                                      .seed = random_system()};
-    struct placement_settings *placement = host_placement_of(config);
-    if (!placement)
-        return error_no_memory();
-    options.placement = *placement_settings_options(placement);
     struct error *error = engine_new(&options, now, &host->turn.engine);
-    placement_settings_free(placement);
     if (error)
         return error;
+    host->is_current = true;
     queries_open(host->queries, poke, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // the engine knows them before it sees the first workload

@@ -5,7 +5,6 @@
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
-#include "core/engine/settings.h"
 #include "core/host/check/rights.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_thread.h"
@@ -21,9 +20,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define HOST_PUBLISH_NS (250 * CLOCK_MS)    // maximum age of a snapshot
-#define HOST_ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory budget, per orphan
-#define HOST_TRIM_EVENTS 2000               // events that make trimming worthwhile
+#define HOST_PUBLISH_NS (250 * CLOCK_MS) // maximum age of a snapshot
+#define HOST_TRIM_EVENTS 2000            // events that make trimming worthwhile
 #define HOST_TRIM_AFTER_NS (4 * CLOCK_SECOND)
 
 enum cluster_state {
@@ -82,15 +80,12 @@ struct host {
     struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
     size_t n_wanted;
     enum removal wanted_removal;
-    bool is_wanted;                              // it has not been taken yet
-    struct engine_settings settings;             // under the mutex, like `is_set` and
-    struct thread_settings next_thread_settings; // without kinds
-    struct rights_features features;
-    struct placement_settings *placement; // of settings
-    struct exec_policy *next_policy;      // under the mutex: a copy of credentialPlugins as configured last, or NULL
-    struct exec_policy *policy;           // the one before, in use; NULL: that of `config`
-    bool is_set;                          // they have not been taken yet
-    struct worker_spec *waiting;          // workers that wait for a number; without a name: taken
+    bool is_wanted;                  // it has not been taken yet
+    struct config *next;             // under the mutex: of host_configure, or NULL
+    struct rights_features features; // under the mutex
+    struct config *current; // the last configuration of host_configure, whose settings and credential plugins apply
+    bool is_current;        // the engine and the connections have its settings
+    struct worker_spec *waiting; // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
@@ -136,7 +131,7 @@ void fences_tick(struct host *host); // tells each connection whether it renews 
 
 // host_settings.c
 void settings_init(struct host *host);
-struct fence_options settings_fencing(const struct config *config);
+void settings_receive(struct host *host);                       // of host_configure, after the workers
 void settings_tick(struct host *host, struct moment now);       // applies what is due
 const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
 

@@ -6,8 +6,8 @@
 #include "core/base/text.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/kinds.h"
+#include "core/engine/settings.h"
 #include "core/host/host_internal.h"
-#include "core/host/host_placement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define RETRY_NS CLOCK_SECOND // without memory
 
 const struct exec_policy *host_policy(const struct host *host) {
-    return host->policy ? host->policy : &host->config->credential_plugins;
+    return &host->current->credential_plugins;
 }
 
 const struct adapters *host_adapters(const struct host *host) {
@@ -27,18 +27,13 @@ void host_add_adapters(struct host *host, struct adapters *adapters) {
     inbox_poke(host->inbox);
 }
 
-struct fence_options settings_fencing(const struct config *config) {
-    return (struct fence_options){.enabled = config->fencing.enabled,
-                                  .wait = config->fencing.unguarded == UNGUARDED_WAIT,
-                                  .after_ns = config->fencing.after_ns};
-}
-
+// Without the kinds, and the number of the fencing.
 static struct thread_settings thread_settings_of(const struct config *config) {
-    struct fencing_settings fencing = {.enabled = config->fencing.enabled, .after_ns = config->fencing.after_ns};
-    text_copy(fencing.namespace_, sizeof fencing.namespace_,
-              config->fencing.namespace_ ? config->fencing.namespace_ : CONFIG_FENCING_NAMESPACE);
+    struct fencing_settings fencing = {.enabled = config->engine.fencing.enabled,
+                                       .after_ns = config->engine.fencing.after_ns};
+    text_copy(fencing.namespace_, sizeof fencing.namespace_, config->fencing_namespace);
     return (struct thread_settings){.io = {.pod_events = config->pod_events,
-                                           .capacity = config->placement.capacity,
+                                           .capacity = config->engine.placement.capacity,
                                            .namespaces = config_needs_namespaces(config),
                                            .fencing = fencing},
                                     .memory_per_cluster = config->memory_per_cluster,
@@ -48,7 +43,8 @@ static struct thread_settings thread_settings_of(const struct config *config) {
 }
 
 void settings_init(struct host *host) {
-    host->thread_settings = host->next_thread_settings = thread_settings_of(host->config);
+    host->current = config_share(host->config);
+    host->thread_settings = thread_settings_of(host->config);
     host->thread_settings.io.kinds = host->first->kinds;
     host->thread_settings.io.n_kinds = host->first->n_kinds;
     host->features = rights_features_of(host->config);
@@ -57,51 +53,24 @@ void settings_init(struct host *host) {
 }
 
 void host_configure(struct host *host, const struct config *config) {
-    struct exec_policy *policy = NULL;
-    if (!exec_policy_copy(&config->credential_plugins, &policy))
-        log_fields(LOG_ERROR, "credentialPlugins stays as it was: out of memory", {"config", config->path});
-    char *namespaces = strdup(config->namespaces), *untaken = NULL;
-    if (!namespaces)
-        log_fields(LOG_ERROR, "namespaces stays as it was: out of memory", {"config", config->path});
-    struct placement_settings *placement = host_placement_of(config), *untaken_placement = NULL;
-    if (!placement)
-        log_fields(LOG_ERROR, "placement stays as it was: out of memory", {"config", config->path});
     pthread_mutex_lock(&host->wanted_mutex);
-    if (placement) {
-        untaken_placement = host->placement;
-        host->placement = placement;
-    }
-    if (namespaces)
-        untaken = host->settings.namespaces;
-    else
-        namespaces = host->settings.namespaces;
-    struct exec_policy *former = policy ? host->next_policy : NULL;
-    if (policy)
-        host->next_policy = policy;
-    host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
-                                              .kueue_carried = config->kueue_carried,
-                                              .fencing = settings_fencing(config),
-                                              .mirror_finalizer = config->mirror_finalizer,
-                                              .log_decisions = config->log_level == LOG_DEBUG,
-                                              .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
-                                              .mirror_retention_ns = config->mirror_retention_ns,
-                                              .mass_deletion_max = config->mass_deletion_max,
-                                              .mass_deletion_percent = config->mass_deletion_percent,
-                                              .orphan_grace_ns = config->orphan_grace_ns,
-                                              .max_workloads = config->max_workloads,
-                                              .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
-                                              .qps = config->qps,
-                                              .burst = config->burst,
-                                              .status_bytes = config->status_bytes};
-    host->settings.namespaces = namespaces;
-    host->next_thread_settings = thread_settings_of(config);
+    struct config *untaken = host->next;
+    host->next = config_share(config);
     host->features = rights_features_of(config);
-    host->is_set = true;
     pthread_mutex_unlock(&host->wanted_mutex);
-    exec_policy_free(former);
-    free(untaken);
-    placement_settings_free(untaken_placement);
+    config_free(untaken);
     inbox_poke(host->inbox);
+}
+
+void settings_receive(struct host *host) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    struct config *next = TAKE(host->next);
+    pthread_mutex_unlock(&host->wanted_mutex);
+    if (!next)
+        return;
+    config_free(host->current);
+    host->current = next;
+    host->is_current = false;
 }
 
 static void changed(struct host *host) {
@@ -127,22 +96,20 @@ static void use_thread_settings(struct host *host, const struct thread_settings 
     changed(host);
 }
 
-static void take_settings(struct host *host) {
-    pthread_mutex_lock(&host->wanted_mutex);
-    bool is_set = host->is_set;
-    struct engine_settings settings = host->settings;
-    struct thread_settings next_threads = host->next_thread_settings;
-    host->is_set = false;
-    host->settings.namespaces = NULL;
-    struct placement_settings *placement = TAKE(host->placement);
-    pthread_mutex_unlock(&host->wanted_mutex);
-    if (!is_set)
-        return;
-    settings.placement = placement ? placement_settings_options(placement) : NULL;
-    engine_configure(host->turn.engine, &settings);
-    placement_settings_free(placement);
-    next_threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
-    use_thread_settings(host, &next_threads);
+// False: no memory; it is tried again.
+static bool apply_settings(struct host *host) {
+    if (host->is_current)
+        return true;
+    struct error *error = engine_configure(host->turn.engine, &host->current->engine);
+    if (error) {
+        error_free(error);
+        return false;
+    }
+    struct thread_settings threads = thread_settings_of(host->current);
+    threads.io.fencing.epoch = engine_fence_epoch(host->turn.engine);
+    use_thread_settings(host, &threads);
+    host->is_current = true;
+    return true;
 }
 
 static bool take_kinds(struct host *host, struct moment now) {
@@ -175,8 +142,7 @@ static bool configure_wires(struct host *host) {
 }
 
 void settings_tick(struct host *host, struct moment now) {
-    take_settings(host);
-    bool done = take_kinds(host, now);
+    bool applied = apply_settings(host), done = take_kinds(host, now) && applied;
     if (!host->all_configured)
         host->all_configured = configure_wires(host);
     host->configure_at_ns = done && host->all_configured ? CLOCK_NEVER : now.mono_ns + RETRY_NS;

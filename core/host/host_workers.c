@@ -165,17 +165,6 @@ static bool is_quiet(const struct host_cluster *cluster, enum worker_policy poli
     return cluster->spec.unsettled || (cluster->told_unsettled && policy == WORKER_ACTIVE);
 }
 
-// After the workers that were handed over: what they need was handed over before them.
-static void take_policy(struct host *host) {
-    pthread_mutex_lock(&host->wanted_mutex);
-    struct exec_policy *policy = TAKE(host->next_policy);
-    pthread_mutex_unlock(&host->wanted_mutex);
-    if (!policy)
-        return;
-    exec_policy_free(host->policy);
-    host->policy = policy;
-}
-
 static void post(struct host *host, const struct host_cluster *cluster, enum worker_policy policy) {
     AUTO_BUFFER(labels, LABELS_MAX);
     (void)worker_placement_labels(&cluster->spec, &labels);
@@ -273,7 +262,7 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
 
 void workers_tick(struct host *host, struct moment now) {
     take_wanted(host);
-    take_policy(host);
+    settings_receive(host); // host_configure is called before host_set_workers
     cluster_threads_reap(host);
     bool look = now.mono_ns >= host->left_at_ns;
     if (look)

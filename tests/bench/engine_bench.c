@@ -236,8 +236,8 @@ static void begin(struct bench *b, struct kind *const *kinds, const struct seal_
                                      .n_workers = b->n_workers,
                                      .kinds = kinds,
                                      .n_kinds = 1,
-                                     .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
-                                     .mirror_retention_ns = 0,
+                                     .settings.worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
+                                     .settings.mirror_retention_ns = 0,
                                      .seals = seals,
                                      .ticks = clock_ticks,
                                      .seed = 1};

@@ -295,28 +295,26 @@ void instance_close(struct trial *trial, size_t c) {
     host->link_due_ns[c] = CLOCK_NEVER;
 }
 
-static size_t max_orphans(const struct trial *trial) {
-    return trial->seed % 7 == 0 ? 3 : 1000;
+static struct engine_settings engine_settings_of(const struct trial *trial) {
+    return (struct engine_settings){.create_namespaces = trial->plan.create_namespaces,
+                                    .mirror_finalizer = trial->plan.mirror_finalizer,
+                                    .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
+                                    .mirror_retention_ns = trial->plan.retention_ns,
+                                    .mass_deletion_max = trial->plan.mass_max,
+                                    .mass_deletion_percent = 30,
+                                    .orphan_grace_ns = trial->plan.orphan_grace_ns,
+                                    .max_orphans = trial->seed % 7 == 0 ? 3 : 1000,
+                                    .max_workloads = intake_max(trial),
+                                    .qps = trial->plan.qps,
+                                    .burst = 10,
+                                    .placement = places_options(trial),
+                                    .namespaces = spaces_rule(trial),
+                                    .fencing = {trial->plan.guards, true, guards_after_ns(trial)}};
 }
 
 static void configure(struct trial *trial) {
-    struct placement_options placement = places_options(trial);
-    const char *namespaces = spaces_rule(trial);
-    struct engine_settings settings = {.create_namespaces = trial->plan.create_namespaces,
-                                       .mirror_finalizer = trial->plan.mirror_finalizer,
-                                       .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
-                                       .mirror_retention_ns = trial->plan.retention_ns,
-                                       .mass_deletion_max = trial->plan.mass_max,
-                                       .mass_deletion_percent = 30,
-                                       .orphan_grace_ns = trial->plan.orphan_grace_ns,
-                                       .max_orphans = max_orphans(trial),
-                                       .max_workloads = intake_max(trial),
-                                       .qps = trial->plan.qps,
-                                       .burst = 10,
-                                       .placement = &placement,
-                                       .namespaces = namespaces ? strdup(namespaces) : NULL,
-                                       .fencing = {trial->plan.guards, true, guards_after_ns(trial)}};
-    engine_configure(trial->host->turn.engine, &settings);
+    struct engine_settings settings = engine_settings_of(trial);
+    must(engine_configure(trial->host->turn.engine, &settings));
     trial->host->wake_ns = trial->now_ns;
 }
 
@@ -345,23 +343,10 @@ bool instance_start(struct trial *trial) {
     struct engine_options options = {.origin = TRIAL_ORIGIN,
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_configured,
-                                     .create_namespaces = trial->plan.create_namespaces,
-                                     .mirror_finalizer = trial->plan.mirror_finalizer,
-                                     .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
-                                     .mirror_retention_ns = trial->plan.retention_ns,
-                                     .max_orphans = max_orphans(trial),
-                                     .mass_deletion_max = trial->plan.mass_max,
-                                     .mass_deletion_percent = 30,
-                                     .orphan_grace_ns = trial->plan.orphan_grace_ns,
-                                     .namespaces = spaces_rule(trial),
-                                     .max_workloads = intake_max(trial),
-                                     .fencing = {trial->plan.guards, true, guards_after_ns(trial)},
+                                     .settings = engine_settings_of(trial),
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_until_ns = trial->plan.upgrade ? CLOCK_NEVER : 0,
-                                     .placement = places_options(trial),
                                      .window_max = trial->plan.window_max,
-                                     .qps = trial->plan.qps,
-                                     .burst = 10,
                                      .shards = trial->plan.elects ? (uint32_t)host->gates.count : trial->plan.shards,
                                      .seed = trial->seed + host->number};
     struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,

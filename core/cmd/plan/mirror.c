@@ -197,7 +197,7 @@ static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, st
                                      .origin = plan_origin(object->plan),
                                      .call = call,
                                      .workload = object->workload,
-                                     .finalizer = object->plan->request->config->mirror_finalizer,
+                                     .finalizer = object->plan->request->config->engine.mirror_finalizer,
                                      .attempt = attempt};
     return mirror_make(&context, out);
 }

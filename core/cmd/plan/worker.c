@@ -174,7 +174,7 @@ static struct error *report_answer(struct dry_run_trial *trial) {
     case REASON_ALREADY_EXISTS:
         return compare_with_existing(trial);
     case REASON_NAMESPACE_NOT_FOUND:
-        if (object->plan->request->config->create_namespaces) {
+        if (object->plan->request->config->engine.create_namespaces) {
             plan_comment(lines,
                          "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
                          trial->name, object_namespace(object->workload));

@@ -49,7 +49,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
         *facts = (struct worker_facts){.settled = true, .frozen = true};
         return;
     }
-    enum worker_policy policy = engine->slots[cluster].policy;
+    enum worker_policy policy = engine->slots[cluster].settings.policy;
     facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
     facts->frozen = is_forbidden(engine, cluster);
     facts->refused = is_refused(engine, cluster);
@@ -58,12 +58,13 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->serves = facts->connected && text_equal(watch->version, wanted);
     facts->closed = policy != WORKER_ACTIVE;
     facts->moves = policy == WORKER_DRAIN_MOVE;
-    facts->moves_at_ns = clock_after(engine->slots[cluster].moves_since_ns, engine->drain_timeout_ns);
+    facts->moves_at_ns =
+        clock_after(engine->slots[cluster].moves_since_ns, engine->settings.placement.drain_timeout_ns);
     fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
                       engine->contacts[cluster] != CONTACT_SUSPECT && engine->contacts[cluster] != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
-    facts->namespaces = engine->slots[cluster].namespaces;
+    facts->namespaces = engine->slots[cluster].settings.namespaces;
     placement_worker_refresh(engine, cluster, kind);
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
     stats->state = watch->state;
@@ -121,7 +122,7 @@ void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t c
 
 void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
-    watch->suspect_until_ns = clock_after(engine->now.mono_ns, engine->orphan_grace_ns);
+    watch->suspect_until_ns = clock_after(engine->now.mono_ns, engine->settings.orphan_grace_ns);
     if (rewound)
         watch->rewound_until_ns = watch->suspect_until_ns;
 }

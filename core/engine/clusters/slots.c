@@ -56,13 +56,22 @@ void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
     cluster_refresh(engine, cluster, kind);
 }
 
-static void fill(struct engine *engine, size_t cluster, double qps, double burst) {
-    const struct pace_options *pacing = &engine->pacing;
+// Of the worker, or of all clusters.
+static double qps_of(const struct engine *engine, size_t cluster) {
+    const struct worker_settings *own = &engine->slots[cluster].settings;
+    return own->qps > 0 ? own->qps : engine->settings.qps;
+}
+
+static double burst_of(const struct engine *engine, size_t cluster) {
+    const struct worker_settings *own = &engine->slots[cluster].settings;
+    return own->qps > 0 ? own->burst : engine->settings.burst;
+}
+
+static void fill(struct engine *engine, size_t cluster) {
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
-    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++, .qps = qps, .burst = burst};
-    window_init(&engine->paces[cluster]->window, pacing->window_max, qps > 0 ? qps : pacing->qps,
-                qps > 0 ? burst : pacing->burst, engine->now.mono_ns);
-    fair_queue_init(&engine->paces[cluster]->queue, pacing->seed);
+    window_init(&engine->paces[cluster]->window, engine->pacing.window_max, qps_of(engine, cluster),
+                burst_of(engine, cluster), engine->now.mono_ns);
+    fair_queue_init(&engine->paces[cluster]->queue, engine->pacing.seed);
     stats->vacant = false;
     stats->number = cluster;
     text_copy(stats->name, sizeof stats->name, engine->names[cluster]);
@@ -70,7 +79,7 @@ static void fill(struct engine *engine, size_t cluster, double qps, double burst
         slot_fill(engine, cluster, k);
 }
 
-bool slot_take(struct engine *engine, size_t cluster, const char *name, double qps, double burst) {
+bool slot_take(struct engine *engine, size_t cluster, const char *name, const struct worker_settings *settings) {
     if (cluster >= engine->n_clusters && !grow_tables(engine, cluster + 1))
         return false;
     char *copy = strdup(name);
@@ -82,18 +91,16 @@ bool slot_take(struct engine *engine, size_t cluster, const char *name, double q
         free(watches);
         return false;
     }
+    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++, .settings = *settings};
     engine->names[cluster] = copy;
     engine->paces[cluster] = pace;
     engine->stats.clusters[cluster].watches = watches;
-    fill(engine, cluster, qps, burst);
+    fill(engine, cluster);
     return true;
 }
 
-void slot_set_rate(struct engine *engine, size_t cluster, double qps, double burst) {
-    const struct pace_options *pacing = &engine->pacing;
-    engine->slots[cluster].qps = qps;
-    engine->slots[cluster].burst = burst;
-    window_set_rate(&engine->paces[cluster]->window, qps > 0 ? qps : pacing->qps, qps > 0 ? burst : pacing->burst,
+void slot_refresh_rate(struct engine *engine, size_t cluster) {
+    window_set_rate(&engine->paces[cluster]->window, qps_of(engine, cluster), burst_of(engine, cluster),
                     engine->now.mono_ns);
 }
 
@@ -104,10 +111,9 @@ static void free_row(struct engine *engine, size_t cluster) {
     free(engine->stats.clusters[cluster].watches);
     free(engine->names[cluster]);
     if (engine->slots) {
-        free(engine->slots[cluster].namespaces);
+        worker_settings_clear(&engine->slots[cluster].settings);
         free(engine->slots[cluster].durations);
     }
-    placement_worker_clear(engine, cluster);
 }
 
 void slot_vacate(struct engine *engine, size_t cluster) {
@@ -115,11 +121,12 @@ void slot_vacate(struct engine *engine, size_t cluster) {
     engine->names[cluster] = NULL;
     engine->paces[cluster] = NULL;
     engine->stats.clusters[cluster] = (struct stats_cluster){.vacant = true};
-    engine->slots[cluster] = (struct worker_slot){.policy = WORKER_LEFT};
+    engine->slots[cluster] = (struct worker_slot){.settings.policy = WORKER_LEFT};
     engine->contacts[cluster] = CONTACT_UNKNOWN;
     engine->orphans[cluster] = (struct orphan_count){0};
     engine->identities[cluster] = (struct identity){0};
     engine->unsealed[cluster] = (struct unsealed_log){0};
+    placement_workers_changed(engine);
     for (size_t k = 0; k < engine->n_kinds; k++) {
         *cluster_watch(engine, cluster, k) = (struct watch_state){0};
         engine->workers[k][cluster] = (struct worker_facts){0};
@@ -128,12 +135,13 @@ void slot_vacate(struct engine *engine, size_t cluster) {
 }
 
 struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers) {
+    static const struct worker_settings none;
     engine->workers = calloc(engine->n_kinds + 1, sizeof *engine->workers);
     if (!engine->workers || !grow_tables(engine, n_workers + 1) ||
-        !slot_take(engine, ENGINE_MANAGEMENT, "management", 0, 0))
+        !slot_take(engine, ENGINE_MANAGEMENT, "management", &none))
         return error_no_memory();
     for (size_t w = 0; w < n_workers; w++)
-        if (!slot_take(engine, w + 1, worker_names[w], 0, 0))
+        if (!slot_take(engine, w + 1, worker_names[w], &none))
             return error_no_memory();
     return NULL;
 }

@@ -64,14 +64,15 @@ void unknown_count(struct engine *engine, struct entry *entry, const char *name)
 // When it is rescheduled, and how long that is from the beginning.
 static void times_of(const struct engine *engine, const struct entry *entry, char timeout[CLOCK_RFC3339_MAX],
                      char at[CLOCK_RFC3339_MAX]) {
-    int64_t left_ns = clock_after(entry->facts.unknown_since_ns, engine->lost_timeout_ns) - engine->now.mono_ns;
-    clock_duration_text(engine->lost_timeout_ns, timeout);
+    int64_t left_ns =
+        clock_after(entry->facts.unknown_since_ns, engine->settings.worker_lost_timeout_ns) - engine->now.mono_ns;
+    clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
     clock_rfc3339(clock_after(engine->now.wall_ns, clock_later(left_ns, 0)), at);
 }
 
 static void log_one(struct engine *engine, struct unknown_worker *worker) {
     char timeout[CLOCK_RFC3339_MAX];
-    clock_duration_text(engine->lost_timeout_ns, timeout);
+    clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
     worker->logged = true;
     report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
                "worker %.63s is not in the configuration, but %zu unfinished workloads are placed there: they are "

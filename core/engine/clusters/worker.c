@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/clusters/worker.h"
 
-#include "core/base/memory.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/identity.h"
@@ -43,7 +42,9 @@ static void end_requests(struct engine *engine, size_t cluster) {
 static int64_t given_up_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
     const struct worker_facts *worker = &engine->workers[entry->kind][mirror->facts.cluster];
     int64_t since_ns = worker->connected ? engine->now.mono_ns : worker->lost_since_ns;
-    int64_t at_ns = since_ns > CLOCK_NEVER - engine->lost_timeout_ns ? CLOCK_NEVER : since_ns + engine->lost_timeout_ns;
+    int64_t at_ns = since_ns > CLOCK_NEVER - engine->settings.worker_lost_timeout_ns
+                        ? CLOCK_NEVER
+                        : since_ns + engine->settings.worker_lost_timeout_ns;
     // That the worker leaves is somebody's decision: it is not waited for without end.
     int64_t fenced_ns = fence_until_ns(engine, entry, mirror->facts.cluster);
     return fenced_ns == CLOCK_NEVER ? at_ns : clock_later(at_ns, fenced_ns);
@@ -98,11 +99,11 @@ static void leave(struct engine *engine, size_t cluster) {
     identity_left(engine);
 }
 
-static bool join(struct engine *engine, const struct engine_event *event) {
-    if (!slot_take(engine, event->cluster, event->worker.name, event->worker.qps, event->worker.burst))
+static bool join(struct engine *engine, size_t cluster, const struct worker_settings *settings) {
+    if (!slot_take(engine, cluster, settings->name, settings))
         return false;
-    unknown_joined(engine, event->cluster);
-    report_log(engine, LOG_INFO, event->cluster, LOG_NO_KIND, "the worker joined");
+    unknown_joined(engine, cluster);
+    report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker joined");
     return true;
 }
 
@@ -116,32 +117,42 @@ static void log_policy(struct engine *engine, size_t cluster, enum worker_policy
     report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "%s", words[policy]);
 }
 
+static void change_policy(struct engine *engine, size_t cluster, const struct worker_settings *settings) {
+    if (settings->policy == WORKER_DRAIN_MOVE)
+        engine->slots[cluster].moves_since_ns = engine->now.mono_ns;
+    engine->stats.clusters[cluster].policy = settings->policy;
+    if (!settings->quiet)
+        log_policy(engine, cluster, settings->policy);
+}
+
 void worker_take(struct engine *engine, const struct engine_event *event) {
+    const struct worker_settings *settings = &event->worker;
     size_t cluster = event->cluster;
-    enum worker_policy policy = event->worker.policy;
     bool vacant = cluster_is_vacant(engine, cluster);
-    if (cluster == ENGINE_MANAGEMENT || (vacant && policy == WORKER_LEFT))
+    if (cluster == ENGINE_MANAGEMENT || (vacant && settings->policy == WORKER_LEFT))
         return;
-    if (policy == WORKER_LEFT) {
+    if (settings->policy == WORKER_LEFT) {
         leave(engine, cluster);
         return;
     }
-    AUTO_TEXT namespaces = strdup(event->worker.namespaces ? event->worker.namespaces : "");
-    if (!namespaces || (vacant && !join(engine, event)))
+    struct worker_settings copy, former = {.name = NULL};
+    if (!worker_settings_copy(settings, &copy))
         return;
-    free(engine->slots[cluster].namespaces);
-    engine->slots[cluster].namespaces = TAKE(namespaces);
-    if (engine->slots[cluster].qps != event->worker.qps || engine->slots[cluster].burst != event->worker.burst)
-        slot_set_rate(engine, cluster, event->worker.qps, event->worker.burst);
-    if (engine->slots[cluster].policy != policy) {
-        if (policy == WORKER_DRAIN_MOVE)
-            engine->slots[cluster].moves_since_ns = engine->now.mono_ns;
-        engine->slots[cluster].policy = engine->stats.clusters[cluster].policy = policy;
-        if (!event->worker.quiet)
-            log_policy(engine, cluster, policy);
+    if (vacant && !join(engine, cluster, &copy)) {
+        worker_settings_clear(&copy);
+        return;
     }
-    placement_worker_take(engine, cluster, event);
-    identity_expect(engine, cluster, event->worker.uid, event->worker.recorded);
+    if (!vacant) {
+        former = engine->slots[cluster].settings;
+        engine->slots[cluster].settings = copy;
+    }
+    if (!vacant && (former.qps != copy.qps || former.burst != copy.burst))
+        slot_refresh_rate(engine, cluster);
+    if (former.policy != copy.policy)
+        change_policy(engine, cluster, &copy);
+    worker_settings_clear(&former);
+    placement_workers_changed(engine);
+    identity_expect(engine, cluster, copy.uid, copy.recorded);
     cluster_changed(engine, cluster);
 }
 

@@ -16,8 +16,8 @@ static void tell(const struct engine *engine, size_t cluster, const struct fence
     if (!news->guarded && (before->news.guarded || !before->known))
         report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
                    "no guard is seen in the worker: if it is lost, what runs there %s",
-                   engine->fencing.wait ? "is not rescheduled before it is back"
-                                        : "is rescheduled after workerLostTimeout, and may run twice");
+                   engine->settings.fencing.wait ? "is not rescheduled before it is back"
+                                                 : "is rescheduled after workerLostTimeout, and may run twice");
     if (news->guards == 1 && before->news.guards != 1)
         report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
                    "the worker has a guard, but only one: without it nothing there is stopped if the worker is lost");
@@ -28,9 +28,7 @@ static void tell(const struct engine *engine, size_t cluster, const struct fence
                    "the worker's guard has not heard of this host and stops its mirrors until it does");
 }
 
-void fence_enable(struct engine *engine, const struct fence_options *options) {
-    bool anew = options->enabled && !engine->fencing.enabled;
-    engine->fencing = *options;
+void fence_configured(struct engine *engine, bool anew) {
     engine->fence_epoch += anew;
     for (size_t c = 0; anew && c < engine->n_clusters; c++)
         engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
@@ -91,6 +89,6 @@ void fence_check(struct engine *engine, struct entry *entry) {
     report_event(engine, entry, true, "Fenced", "Observe",
                  "the guard of %s suspended the mirror, since it had not heard of this host; %s",
                  engine->names[mirror->facts.cluster],
-                 engine->fencing.enabled ? "it is resumed once the guard has"
-                                         : "fencing is not enabled in this host, so it stays so");
+                 engine->settings.fencing.enabled ? "it is resumed once the guard has"
+                                                  : "fencing is not enabled in this host, so it stays so");
 }

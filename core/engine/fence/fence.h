@@ -14,9 +14,9 @@ struct entry;
 struct json;
 struct mirror;
 
-// Fencing is, or is not, enabled from now on. What a guard was seen to do before does not count after it was disabled:
-// its Leases were given back.
-void fence_enable(struct engine *engine, const struct fence_options *options);
+// engine->settings.fencing has changed. `anew`: fencing was disabled before, and the host gave the Leases back, so
+// earlier observations of the guards no longer count.
+void fence_configured(struct engine *engine, bool anew);
 uint32_t engine_fence_epoch(const struct engine *engine);
 void fence_take(struct engine *engine, const struct engine_event *event);
 

@@ -3,14 +3,10 @@
 #ifndef WHARF_ENGINE_FENCE_TYPES_H
 #define WHARF_ENGINE_FENCE_TYPES_H
 
+#include "core/config/engine_settings.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-struct fence_options {
-    bool enabled;
-    bool wait;        // nothing is given up in a lost worker where no guard was seen
-    int64_t after_ns; // fenceAfter
-};
 
 // What the connection to a worker knows of the guards there, see fence_lease.h. Masks of shards; without shards, bit 0.
 struct fence_news {

@@ -37,7 +37,7 @@ static bool ask(struct engine *engine, struct entry *entry, const char *path, ch
 }
 
 bool kueue_permits(struct engine *engine, struct entry *entry) {
-    bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->kueue_carried;
+    bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->settings.kueue_carried;
     if (entry->kueue != KUEUE_UNKNOWN || !matters || !entry->names_queue)
         return true;
     if (entry->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen

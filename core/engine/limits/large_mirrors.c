@@ -6,7 +6,7 @@
 #include "core/kube/object/object_stub.h"
 
 static size_t limit_of(const struct engine *engine) {
-    return engine->max_orphans * LARGE_MIRRORS_SHARE;
+    return engine->settings.max_orphans * LARGE_MIRRORS_SHARE;
 }
 
 static size_t excess_of(const struct entry *entry, size_t len) {

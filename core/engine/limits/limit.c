@@ -21,11 +21,6 @@ struct refused {
     char uid[STORE_UID_MAX];
 };
 
-void limit_init(struct limit *limit, size_t max, uint64_t seed) {
-    limit->max = max;
-    map_init(&limit->refused, seed);
-}
-
 static void drop(struct limit *limit, struct refused *refused) {
     map_remove(&limit->refused, refused->uid);
     free(refused);
@@ -56,7 +51,7 @@ static bool tell(struct engine *engine, size_t kind, const struct json *object) 
     report_event(engine, entry, true, "TooManyWorkloads", "Observe",
                  "it is not handled: there are %zu workloads, the most that memory.maxWorkloads allows; it is taken in "
                  "when others are deleted",
-                 engine->limit.max);
+                 engine->settings.max_workloads);
     store_remove(&engine->store, entry);
     return held;
 }
@@ -81,7 +76,7 @@ static void refuse(struct engine *engine, size_t kind, const struct json *object
             engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
             "there are %zu workloads, the most that memory.maxWorkloads allows: further ones are not handled until "
             "others are deleted, the first is %s/%s",
-            limit->max, object_namespace(object), object_name(object));
+            engine->settings.max_workloads, object_namespace(object), object_name(object));
     refused = limit->refused.count < LIMIT_REMEMBERED ? malloc(sizeof *refused) : NULL;
     if (refused) {
         *refused = (struct refused){.kind = kind, .epoch = epoch};
@@ -98,7 +93,8 @@ static void refuse(struct engine *engine, size_t kind, const struct json *object
 
 bool limit_refuses(struct engine *engine, size_t kind, const struct json *object) {
     struct limit *limit = &engine->limit;
-    bool full = limit->max > 0 && !object_annotation(object, MARK_CLUSTER) && count_workloads(engine) >= limit->max;
+    bool full = engine->settings.max_workloads > 0 && !object_annotation(object, MARK_CLUSTER) &&
+                count_workloads(engine) >= engine->settings.max_workloads;
     if (full)
         refuse(engine, kind, object);
     else if (limit->refused.count > 0)
@@ -173,10 +169,11 @@ int64_t limit_tick(struct engine *engine) {
     size_t waiting = limit->refused.count + limit->rest;
     if (waiting == 0)
         return CLOCK_NEVER;
-    size_t count = count_workloads(engine), room = limit->max == 0 ? waiting : limit->max - count;
-    if (limit->max > 0 && count >= limit->max)
+    size_t count = count_workloads(engine),
+           room = engine->settings.max_workloads == 0 ? waiting : engine->settings.max_workloads - count;
+    if (engine->settings.max_workloads > 0 && count >= engine->settings.max_workloads)
         return CLOCK_NEVER;
-    bool many = room >= waiting || room * MANY >= limit->max;
+    bool many = room >= waiting || room * MANY >= engine->settings.max_workloads;
     int64_t at_ns = limit->listed_ns ? limit->listed_ns + (many ? SOON_NS : LATER_NS) : engine->now.mono_ns;
     if (engine->now.mono_ns < at_ns)
         return at_ns;

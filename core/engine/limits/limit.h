@@ -8,7 +8,6 @@
 
 #define LIMIT_REMEMBERED ((size_t)10000) // refused ones that are known by uid; the rest is only counted
 
-void limit_init(struct limit *limit, size_t max, uint64_t seed);
 void limit_free(struct limit *limit);
 
 // A workload that is not known yet; true: it is refused, and is told so.

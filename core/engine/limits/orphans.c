@@ -103,7 +103,8 @@ static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *
     int64_t n = (int64_t)orphans->waiting + orphans->released;
     int64_t all = (int64_t)engine->stats.clusters[cluster].mirrors + orphans->released;
     *count = (uint32_t)n;
-    return n > engine->mass_max || (n > FEW && n * 100 > engine->mass_percent * all);
+    return n > engine->settings.mass_deletion_max ||
+           (n > FEW && n * 100 > engine->settings.mass_deletion_percent * all);
 }
 
 static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool suspect,
@@ -114,7 +115,7 @@ static void report_held(struct engine *engine, const struct entry *entry, const 
         "orphans (mirrors without a workload) are held for %" PRId64
         " s and not deleted: %s (%u now, the first is %s). To release one: kubectl annotate %s NAME " MARK_RELEASE
         "=true in that cluster",
-        engine->orphan_grace_ns / CLOCK_SECOND,
+        engine->settings.orphan_grace_ns / CLOCK_SECOND,
         suspect ? "the management cluster has no workload of this kind, or was restored from a backup"
                 : "there are more than massDeletion allows",
         count, entry->key, kind);
@@ -147,7 +148,7 @@ static int64_t hold_until(struct engine *engine, const struct entry *entry, stru
     m->orphan = ORPHAN_HELD;
     if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
         report_held(engine, entry, m, suspect, count);
-    return clock_after(m->orphan_since_ns, engine->orphan_grace_ns);
+    return clock_after(m->orphan_since_ns, engine->settings.orphan_grace_ns);
 }
 
 static int64_t look_at(struct engine *engine, const struct entry *entry, struct mirror *m) {
@@ -161,9 +162,9 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     case ORPHAN_NEW:
         return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : hold_until(engine, entry, m);
     case ORPHAN_HELD:
-        if (now_ns >= clock_after(m->orphan_since_ns, engine->orphan_grace_ns))
+        if (now_ns >= clock_after(m->orphan_since_ns, engine->settings.orphan_grace_ns))
             release_orphan(engine, m);
-        return m->orphan == ORPHAN_HELD ? clock_after(m->orphan_since_ns, engine->orphan_grace_ns) : 0;
+        return m->orphan == ORPHAN_HELD ? clock_after(m->orphan_since_ns, engine->settings.orphan_grace_ns) : 0;
     default:
         return 0;
     }
@@ -184,9 +185,9 @@ static void account(struct engine *engine, struct mirror *m) {
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
                                bool *name_only) {
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
-    size_t max = engine->max_orphans * ENGINE_UNLISTED * NAME_BYTES;
+    size_t max = engine->settings.max_orphans * ENGINE_UNLISTED * NAME_BYTES;
     *name_only = false;
-    if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < max))
+    if (engine->settings.max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < max))
         return object; // its workload may still be listed
     struct object *stub = NULL;
     struct error *error =
@@ -215,7 +216,7 @@ void orphans_check(struct engine *engine, struct entry *entry) {
         bool orphan = m->facts.present && !m->facts.of_workload && !m->facts.being_deleted;
         bool seen = orphan && entry->deletion_is_certain && entry->deleted_uid == uid_hash(m->workload_uid);
         m->facts.held_until_ns = 0;
-        if (!orphan || seen || m->released || engine->orphan_grace_ns == 0)
+        if (!orphan || seen || m->released || engine->settings.orphan_grace_ns == 0)
             end_wait(engine, m);
         else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // both lists are complete
             m->facts.held_until_ns = look_at(engine, entry, m);

@@ -64,7 +64,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
         if (age_ns < 0)
             age_ns = 0;
-        entry->facts.retain_until_ns = clock_after(engine->now.mono_ns - age_ns, engine->retention_ns);
+        entry->facts.retain_until_ns = clock_after(engine->now.mono_ns - age_ns, engine->settings.mirror_retention_ns);
     }
     bool was_finished = entry->facts.finished;
     entry->facts.finished = finished;

@@ -95,5 +95,6 @@ void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint
     bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
     if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
         return;
-    w->earlier_until_ns = clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->lost_timeout_ns));
+    w->earlier_until_ns =
+        clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->settings.worker_lost_timeout_ns));
 }

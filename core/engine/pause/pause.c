@@ -23,9 +23,9 @@ static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause 
 
 bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
-    size_t max = engine->max_orphans * (listed ? 1 : ENGINE_UNLISTED);
+    size_t max = engine->settings.max_orphans * (listed ? 1 : ENGINE_UNLISTED);
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
-    if (engine->max_orphans == 0 || engine->orphans[cluster].names < max)
+    if (engine->settings.max_orphans == 0 || engine->orphans[cluster].names < max)
         return true;
     watch->overflowed = true;
     if (watch->paused & PAUSE_FULL)
@@ -56,7 +56,7 @@ static void list_ignored(struct engine *engine, size_t cluster) {
 
 void pause_orphan_gone(struct engine *engine, size_t cluster) {
     size_t names = engine->orphans[cluster].names;
-    if (names == engine->max_orphans / 2 || names == 0)
+    if (names == engine->settings.max_orphans / 2 || names == 0)
         list_ignored(engine, cluster);
 }
 

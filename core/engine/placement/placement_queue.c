@@ -14,7 +14,7 @@ static void add(struct engine *engine, struct entry *entry) {
 
 bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster) {
     struct placement_queue *queue = &engine->room;
-    bool limited = engine->slots[cluster].max_active > 0 || engine->slots[cluster].max_kinds;
+    bool limited = engine->slots[cluster].settings.max_active > 0 || engine->slots[cluster].settings.max_kinds;
     if (!limited || entry->room.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
         return false;
     add(engine, entry);
@@ -46,12 +46,12 @@ static size_t room_left(const struct engine *engine) {
     for (size_t c = 1; c < engine->n_clusters; c++) {
         const struct worker_slot *slot = &engine->slots[c];
         size_t active = engine->stats.clusters[c].active;
-        if (!engine->names[c] || slot->policy != WORKER_ACTIVE)
+        if (!engine->names[c] || slot->settings.policy != WORKER_ACTIVE)
             continue;
-        if (slot->max_active == 0)
+        if (slot->settings.max_active == 0)
             left += ROOM_UNBOUNDED;
-        else if (slot->max_active > active)
-            left += slot->max_active - active;
+        else if (slot->settings.max_active > active)
+            left += slot->settings.max_active - active;
     }
     return left;
 }

@@ -5,38 +5,11 @@
 #define WHARF_ENGINE_PLACEMENT_TYPES_H
 
 #include "core/base/selector.h"
+#include "core/config/engine_settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum placement_policy {
-    PLACEMENT_LEAST_ACTIVE, // fewest active workloads
-    PLACEMENT_ORDERED,      // the first by order, then by name
-    PLACEMENT_WEIGHTED,     // fewest active workloads for its weight
-    PLACEMENT_BIN_PACK      // most active workloads
-};
-
-// One rule, with everything that it does not say filled in from the overall settings.
-struct placement_rule {
-    const char *kinds;              // "jobs.batch,Job"; NULL: all
-    const char *namespaces;         // patterns, "team-*,default"; NULL: all
-    const char *namespace_selector; // of the namespace's labels; NULL: all
-    enum placement_policy policy;
-    const char *worker_selector; // NULL: all
-    bool require_fields;         // a mirror that the worker drops fields of is withdrawn
-    bool wait_when_lost;         // onWorkerLost: wait
-    int64_t pending_timeout_ns;  // 0: a mirror may wait as long as it likes
-    int64_t give_up_after_ns;    // 0: never
-};
-
-struct placement_options {
-    const struct placement_rule *rules; // the first that matches applies; copied
-    size_t n_rules;
-    struct placement_rule otherwise; // where none matches; what it applies to is not read
-    bool capacity;
-    int64_t drain_timeout_ns; // what runs is moved that long after its worker's drain: move; 0: at once
-};
 
 // Why a worker does not get a workload.
 enum worker_obstacle {

@@ -28,7 +28,7 @@ static void exclude_all(struct placement_view *view, enum worker_obstacle obstac
 static void exclude_unmatched(const struct engine *engine, const struct selector *selector,
                               struct placement_view *view) {
     for (size_t c = 1; selector->n_terms > 0 && c < view->n_clusters; c++)
-        if (!cluster_is_vacant(engine, c) && !selector_is_met(selector, engine->slots[c].labels))
+        if (!cluster_is_vacant(engine, c) && !selector_is_met(selector, engine->slots[c].settings.labels))
             placement_exclude(view, c, OBSTACLE_SELECTOR, CLOCK_NEVER);
 }
 

@@ -5,9 +5,7 @@
 
 #include "core/engine/engine_internal.h"
 
-struct engine_event;
-void placement_worker_take(struct engine *engine, size_t cluster, const struct engine_event *event); // EVENT_WORKER
-void placement_worker_clear(struct engine *engine, size_t cluster); // frees; when the worker leaves
+void placement_workers_changed(struct engine *engine); // settings of a worker have changed
 // Of worker_facts.
 void placement_worker_refresh(const struct engine *engine, size_t cluster, size_t kind);
 

@@ -142,7 +142,7 @@ static bool find_of_worker(const struct engine *engine, const struct entry *entr
     else if (engine->contacts[cluster] == CONTACT_SUSPECT)
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
     else if (facts->closed)
-        fill_policy(engine->slots[cluster].policy, out);
+        fill_policy(engine->slots[cluster].settings.policy, out);
     else if (shard_is_in(facts->closed_shards, shard_of(engine, entry)))
         fill(out, OBSTACLE_FENCED, "guard has not heard of the host",
              "has a guard that has not heard of this host yet and would stop what is created there");
@@ -155,7 +155,7 @@ static void fill_selector(const struct engine *engine, const struct entry *entry
     (void)placement_rule_of(engine, entry, NULL, &workers);
     if (*view->problem && view->selector.n_terms == 0)
         fill_with(out, OBSTACLE_SELECTOR, "invalid selector", "is not chosen", view->problem);
-    else if (!selector_is_met(workers, engine->slots[cluster].labels))
+    else if (!selector_is_met(workers, engine->slots[cluster].settings.labels))
         fill(out, OBSTACLE_SELECTOR, "not matched by workerSelector",
              "has labels that placement.workerSelector does not match");
     else
@@ -222,7 +222,7 @@ void worker_reason_find(const struct engine *engine, const struct entry *entry, 
     if (view && find_in_view(engine, entry, view, cluster, out))
         return;
     struct namespaces_subject space = facts_space(engine, entry);
-    if (namespaces_judge(engine->slots[cluster].namespaces, &space) != NAMESPACES_PERMITTED)
+    if (namespaces_judge(engine->slots[cluster].settings.namespaces, &space) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);

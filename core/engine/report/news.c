@@ -43,7 +43,7 @@ static void report_loss(struct engine *engine, struct entry *entry, size_t clust
     const char *name = engine->names[cluster];
     char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX], found[160];
     say_time(engine, since_ns, since);
-    clock_duration_text(engine->lost_timeout_ns, timeout);
+    clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
     snprintf(found, sizeof found,
              open ? "%.80s accepts no connection since %s; its open watches continue" : "%.80s unreachable since %s",
              name, since);

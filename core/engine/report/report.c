@@ -45,7 +45,7 @@ void report_mirror(struct engine *engine, enum log_level level, const struct ent
 }
 
 void report_decision(struct engine *engine, const struct entry *entry, const struct action *action) {
-    if (!engine->log_decisions || action->type == ACTION_NONE || action->type == ACTION_WAIT)
+    if (!engine->settings.log_decisions || action->type == ACTION_NONE || action->type == ACTION_WAIT)
         return;
     add_message(engine, (struct log_message){.level = LOG_DEBUG,
                                              .cluster = action->cluster,

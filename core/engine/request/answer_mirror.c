@@ -126,7 +126,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         int64_t again_ns = answer_next_try_ns(engine, response, &mirror->failures);
         if (mirror->failures > 1) // it was read and not found
             mirror->facts.not_before_ns = again_ns;
-    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
+    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces) {
         create_namespace(engine, entry, mirror);
     } else if (reason_is_permanent(response->reason)) {
         exclude(engine, entry, mirror, reason_text(response->reason), response->message);
@@ -226,7 +226,7 @@ static void tried(struct engine *engine, struct entry *entry, struct mirror *mir
 
 // Read by name and not found.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    bool heard = decide_absent_at_ns(&mirror->facts, engine->lost_timeout_ns) <= engine->now.mono_ns;
+    bool heard = decide_absent_at_ns(&mirror->facts, engine->settings.worker_lost_timeout_ns) <= engine->now.mono_ns;
     bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
     if (existed && mirror->facts.cluster == entry->facts.cluster)
         entry->facts.gone_attempt = entry->facts.attempt;

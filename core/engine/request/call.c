@@ -47,7 +47,7 @@ struct mirror_context call_context(struct engine *engine, struct entry *entry, s
                                    .suspended_by_kueue = mirror && kueue_ticket_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,
                                    .unfinished = !entry->facts.finished || entry->facts.foreign_end,
-                                   .finalizer = engine->mirror_finalizer,
+                                   .finalizer = engine->settings.mirror_finalizer,
                                    .seals = engine->seals,
                                    .cluster = engine->names[where]};
 }

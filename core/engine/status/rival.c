@@ -206,7 +206,7 @@ static void settle(struct engine *engine, struct entry *entry, struct mirror *mi
     w->foreign_end = entry->facts.end_untold = false;
     if (!untold && !foreign)
         return;
-    w->retain_until_ns = clock_after(engine->now.mono_ns, engine->retention_ns);
+    w->retain_until_ns = clock_after(engine->now.mono_ns, engine->settings.mirror_retention_ns);
     queue_entry(engine, entry);
     report_end(engine, entry, &mirror->doc);
 }

@@ -32,7 +32,7 @@ static uint32_t charged_cluster(const struct entry *entry) {
 // are over.
 static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entry, bool passes) {
     uint32_t cluster = charged_cluster(entry);
-    if (cluster == 0 || engine->status_bytes == 0)
+    if (cluster == 0 || engine->settings.status_bytes == 0)
         return 0;
     const struct status_bytes *bytes = &engine->slots[cluster].statuses;
     if (passes)
@@ -61,10 +61,10 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
     struct status_bytes *bytes = &engine->slots[cluster].statuses;
     int64_t now_ns = engine->now.mono_ns;
     engine->stats.clusters[cluster].status_bytes += size;
-    if (engine->status_bytes == 0)
+    if (engine->settings.status_bytes == 0)
         return;
     bytes->reported &= bytes->full_ns - now_ns > BYTES_BURST_NS / 2;
-    bucket_spend(&bytes->full_ns, now_ns, (int64_t)(size * (uint64_t)CLOCK_SECOND / engine->status_bytes));
+    bucket_spend(&bytes->full_ns, now_ns, (int64_t)(size * (uint64_t)CLOCK_SECOND / engine->settings.status_bytes));
     if (bytes->full_ns - now_ns <= BYTES_BURST_NS)
         return;
     bytes->closed_until_ns = bytes->full_ns - BYTES_BURST_NS + BYTES_PAUSE_NS;
@@ -72,7 +72,7 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
                    "statuses of its mirrors wait: they take more space in the management cluster than "
                    "rateLimit.statusBytes allows, %zu bytes a second; first and final ones are still copied",
-                   engine->status_bytes);
+                   engine->settings.status_bytes);
     bytes->reported = true;
 }
 

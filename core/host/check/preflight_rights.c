@@ -179,14 +179,13 @@ static void may_see_capacity(struct visit *visit) {
 
 // The Leases of fencing.
 static void may_keep_leases(struct visit *visit) {
-    const struct config_fencing *fencing = &visit->preflight->config->fencing;
-    const char *namespace_ = fencing->namespace_ ? fencing->namespace_ : CONFIG_FENCING_NAMESPACE;
+    const char *namespace_ = visit->preflight->config->fencing_namespace;
     const struct access_review leases[] = {
         {"coordination.k8s.io", "leases", NULL, "get", NULL, namespace_},
         {"coordination.k8s.io", "leases", NULL, "create", NULL, namespace_},
         {"coordination.k8s.io", "leases", NULL, "patch", NULL, namespace_},
     };
-    if (fencing->enabled)
+    if (visit->preflight->config->engine.fencing.enabled)
         check_all(visit, leases, sizeof(leases) / sizeof(leases[0]));
 }
 
@@ -217,7 +216,7 @@ void visit_check_rights(struct visit *visit) {
     if (visit->management && config_needs_namespaces(visit->preflight->config) &&
         !check_all(visit, labels, sizeof(labels) / sizeof(labels[0])))
         return;
-    if (!visit->management && visit->preflight->config->create_namespaces)
+    if (!visit->management && visit->preflight->config->engine.create_namespaces)
         check_permission(visit, &namespaces);
     if (!visit->management)
         may_see_capacity(visit);

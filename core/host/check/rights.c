@@ -38,8 +38,8 @@ bool right_scope_read(const char *name, enum right_scope *out) {
 struct rights_features rights_features_of(const struct config *config) {
     return (struct rights_features){.pod_events = config->pod_events != POD_EVENTS_NONE,
                                     .capacity = config_wants_any_capacity(config),
-                                    .create_namespaces = config->create_namespaces,
-                                    .fencing = config->fencing.enabled};
+                                    .create_namespaces = config->engine.create_namespaces,
+                                    .fencing = config->engine.fencing.enabled};
 }
 
 void rights_free(struct rights *rights) {

@@ -40,7 +40,7 @@ static void the_example_is_a_good_file(void **state) {
     if (problems.count > 0)
         fail_msg("%s", problems.list[0]);
     assert_string_equal(config->origin, "eu-mgmt");
-    assert_true(config->qps == 500 && config->burst == 1000);
+    assert_true(config->engine.qps == 500 && config->engine.burst == 1000);
     config_free(config);
 }
 

@@ -23,7 +23,7 @@ static void namespaces_are_read_as_a_rule(void **state) {
         AUTO_TEXT text = text_format("%s%s%s", HEAD, cases[i].text, ADAPTERS);
         struct config *config = load(text, &problems);
         assert_int_equal(problems.count, 0);
-        assert_string_equal(config->namespaces, cases[i].rule);
+        assert_string_equal(config->engine.namespaces, cases[i].rule);
         assert_string_equal(config->workers[0].namespaces ? config->workers[0].namespaces : "", cases[i].of_worker);
         config_free(config);
     }
@@ -57,10 +57,10 @@ static void how_many_workloads_are_taken_in_is_a_number(void **state) {
     (void)state;
     struct problems problems;
     struct config *config = load(GOOD, &problems);
-    assert_int_equal(config->max_workloads, 0);
+    assert_int_equal(config->engine.max_workloads, 0);
     config_free(config);
     config = load(GOOD "memory: {maxWorkloads: 5000}\n", &problems);
-    assert_int_equal(config->max_workloads, 5000);
+    assert_int_equal(config->engine.max_workloads, 5000);
     config_free(config);
     config = load(GOOD "memory: {maxWorkloads: -1}\n", &problems);
     assert_int_equal(problems.count, 1);

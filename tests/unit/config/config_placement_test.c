@@ -16,11 +16,11 @@ static struct config *load_good(const char *text) {
 static void by_default_any_worker_may_get_anything(void **state) {
     (void)state;
     struct config *config = load_good(WORKERS);
-    assert_int_equal(config->placement.n_rules, 0);
-    assert_int_equal(config->placement.otherwise.policy, POLICY_LEAST_ACTIVE);
-    assert_null(config->placement.otherwise.worker_selector);
-    assert_int_equal(config->placement.otherwise.pending_timeout_ns, 0);
-    assert_false(config->placement.capacity);
+    assert_int_equal(config->engine.placement.n_rules, 0);
+    assert_int_equal(config->engine.placement.otherwise.policy, PLACEMENT_LEAST_ACTIVE);
+    assert_null(config->engine.placement.otherwise.worker_selector);
+    assert_int_equal(config->engine.placement.otherwise.pending_timeout_ns, 0);
+    assert_false(config->engine.placement.capacity);
     assert_int_equal(config->workers[0].weight, 1);
     assert_false(config_wants_any_capacity(config));
     assert_int_equal(config->workers[0].order, 1);
@@ -46,17 +46,17 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
                 "  pendingTimeout: 10m\n"
                 "  giveUpAfter: 2h\n"
                 "  capacity: true\n");
-    const struct config_placement *placement = &config->placement;
+    const struct placement_options *placement = &config->engine.placement;
     assert_int_equal(placement->n_rules, 2);
     assert_true(placement->capacity);
     assert_int_equal(placement->drain_timeout_ns, 5 * CLOCK_MINUTE);
-    assert_int_equal(placement->otherwise.policy, POLICY_WEIGHTED);
+    assert_int_equal(placement->otherwise.policy, PLACEMENT_WEIGHTED);
     assert_true(placement->otherwise.wait_when_lost);
     assert_string_equal(placement->otherwise.worker_selector, "gpu in (h100,h200)");
-    const struct config_placement_rule *first = &placement->rules[0], *second = &placement->rules[1];
+    const struct placement_rule *first = &placement->rules[0], *second = &placement->rules[1];
     assert_string_equal(first->kinds, "jobs.batch,Job");
     assert_string_equal(first->namespaces, "team-*,lab");
-    assert_int_equal(first->policy, POLICY_BIN_PACK);
+    assert_int_equal(first->policy, PLACEMENT_BIN_PACK);
     assert_int_equal(first->pending_timeout_ns, 0);
     assert_int_equal(first->give_up_after_ns, 120 * CLOCK_MINUTE);
     assert_true(first->require_fields);
@@ -64,7 +64,7 @@ static void rules_have_what_they_do_not_say_from_above(void **state) {
     assert_string_equal(first->worker_selector, "gpu in (h100,h200)");
     assert_string_equal(second->namespace_selector, "tier=gold,a");
     assert_string_equal(second->worker_selector, "zone notin (x,z),!spot");
-    assert_int_equal(second->policy, POLICY_WEIGHTED);
+    assert_int_equal(second->policy, PLACEMENT_WEIGHTED);
     assert_int_equal(second->pending_timeout_ns, 10 * CLOCK_MINUTE);
     assert_false(second->wait_when_lost);
     assert_false(second->require_fields);

@@ -360,7 +360,7 @@ static void what_waits_for_a_guard_does_not_wait_for_capacity(void **state) {
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.fencing = (struct fence_options){.enabled = true, .after_ns = CLOCK_MINUTE};
+    play.options.settings.fencing = (struct fence_options){.enabled = true, .after_ns = CLOCK_MINUTE};
     play_start(&play);
     play_connect_all(&play);
     gpus_left(&play, 1, 1);

@@ -19,7 +19,7 @@ struct pace_case {
 
 static void begin(struct stage *stage, const char *w1_labels) {
     stage_init(stage);
-    stage->options.mirror_retention_ns = CLOCK_SECOND;
+    stage->options.settings.mirror_retention_ns = CLOCK_SECOND;
     stage_start(stage);
     for (size_t c = 1; c <= 2; c++)
         stage_step(stage, &(struct engine_event){.type = EVENT_WORKER,

@@ -45,7 +45,7 @@ static void a_silent_worker_is_lost_since_its_last_byte_and_comes_back(void **st
         int64_t heard_ns = stage.now.mono_ns;
         stage_run(&stage, 40 * CLOCK_SECOND);
         stage_contact_since(&stage, 1, CONTACT_LOST, heard_ns);
-        stage_run(&stage, stage.options.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
+        stage_run(&stage, stage.options.settings.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
         assert_int_equal(stage_where(&stage, "a"), 1);
         if (back_in_time)
             answers_again(&stage, 1);
@@ -68,9 +68,9 @@ static void a_watch_that_breaks_later_does_not_begin_the_loss_anew(void **state)
     stage_run(&stage, CLOCK_SECOND);
     int64_t heard_ns = stage.now.mono_ns;
     stage_contact_since(&stage, 1, CONTACT_LOST, heard_ns);
-    stage_run(&stage, stage.options.worker_lost_timeout_ns / 2);
+    stage_run(&stage, stage.options.settings.worker_lost_timeout_ns / 2);
     stage_disconnect(&stage, 1);
-    stage_run(&stage, stage.options.worker_lost_timeout_ns / 2 + 5 * CLOCK_SECOND);
+    stage_run(&stage, stage.options.settings.worker_lost_timeout_ns / 2 + 5 * CLOCK_SECOND);
     assert_int_equal(stage_where(&stage, "a"), 2);
     stage_end(&stage);
 }
@@ -108,7 +108,7 @@ static void what_a_create_without_an_answer_made_is_looked_for_before_the_next_a
     assert_non_null(stage_job(&stage, 1, "a"));
     stage_run(&stage, 40 * CLOCK_SECOND);
     stage_contact_since(&stage, 1, CONTACT_LOST, stage.now.mono_ns - 40 * CLOCK_SECOND);
-    stage_run(&stage, stage.options.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
+    stage_run(&stage, stage.options.settings.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
     stage.latency_ns = 20 * CLOCK_SECOND;
     stage_run(&stage, 10 * CLOCK_SECOND);
     assert_int_equal(stage_where(&stage, "a"), 2);

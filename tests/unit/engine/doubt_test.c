@@ -135,9 +135,9 @@ static void a_workload_that_a_restored_cluster_lacks_keeps_its_mirror(void **sta
     (void)state;
     struct stage stage;
     stage_init(&stage);
-    stage.options.mass_deletion_max = 20;
-    stage.options.mass_deletion_percent = 90;
-    stage.options.orphan_grace_ns = 30 * CLOCK_MINUTE;
+    stage.options.settings.mass_deletion_max = 20;
+    stage.options.settings.mass_deletion_percent = 90;
+    stage.options.settings.orphan_grace_ns = 30 * CLOCK_MINUTE;
     stage_start(&stage);
     stage_run(&stage, 40 * CLOCK_MINUTE); // an empty management cluster is another reason to wait
     stage_submit(&stage, "a", "");

@@ -12,7 +12,8 @@ static const struct play_command *deletion(const struct play *play) {
 }
 
 static void drain(struct play *play) {
-    play_tell(play, (struct engine_event){.type = EVENT_WORKER, .cluster = 1, .worker = {"w1", WORKER_DRAIN_MOVE}});
+    play_tell(play, (struct engine_event){
+                        .type = EVENT_WORKER, .cluster = 1, .worker = {.name = "w1", .policy = WORKER_DRAIN_MOVE}});
     play_wait(play, CLOCK_SECOND);
 }
 

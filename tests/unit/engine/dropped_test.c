@@ -53,7 +53,7 @@ static void begin(struct stage *stage, bool require) {
     dropping = 1;
     passed = creates = 0;
     stage_init(stage);
-    stage->options.placement.otherwise.require_fields = require;
+    stage->options.settings.placement.otherwise.require_fields = require;
     world_set_admission(stage->clusters[1], drop, NULL);
     stage_start(stage);
 }

@@ -57,11 +57,11 @@ static inline void play_init(struct play *play) {
                                             .n_workers = PLAY_CLUSTERS - 1,
                                             .kinds = &play_kind,
                                             .n_kinds = 1,
-                                            .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
-                                            .mirror_retention_ns = 10 * CLOCK_MINUTE,
-                                            .mass_deletion_max = 20,
-                                            .mass_deletion_percent = 30,
-                                            .orphan_grace_ns = 60 * CLOCK_MINUTE,
+                                            .settings.worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
+                                            .settings.mirror_retention_ns = 10 * CLOCK_MINUTE,
+                                            .settings.mass_deletion_max = 20,
+                                            .settings.mass_deletion_percent = 30,
+                                            .settings.orphan_grace_ns = 60 * CLOCK_MINUTE,
                                             .seed = 1};
     buffer_init(&play->notes, 1 << 20);
     buffer_init(&play->log, 1 << 20);

@@ -20,9 +20,9 @@ static void hold(struct stage *stage, uint32_t shard, bool held, uint64_t term) 
 
 static void begin(struct stage *stage, bool wait) {
     stage_init(stage);
-    stage->options.worker_lost_timeout_ns = LOST_NS;
+    stage->options.settings.worker_lost_timeout_ns = LOST_NS;
     stage->options.shards = 2;
-    stage->options.fencing = (struct fence_options){.enabled = true, .wait = wait, .after_ns = AFTER_NS};
+    stage->options.settings.fencing = (struct fence_options){.enabled = true, .wait = wait, .after_ns = AFTER_NS};
     stage_start(stage);
     hold(stage, 0, true, 1);
     hold(stage, 1, true, 1);

@@ -10,8 +10,9 @@
 
 static void begin(struct stage *stage, bool enabled, bool wait) {
     stage_init(stage);
-    stage->options.worker_lost_timeout_ns = LOST_NS;
-    stage->options.fencing = (struct fence_options){.enabled = enabled, .wait = wait, .after_ns = CLOCK_MINUTE};
+    stage->options.settings.worker_lost_timeout_ns = LOST_NS;
+    stage->options.settings.fencing =
+        (struct fence_options){.enabled = enabled, .wait = wait, .after_ns = CLOCK_MINUTE};
     stage_start(stage);
 }
 
@@ -246,12 +247,7 @@ static void the_number_of_guards_is_known(void **state) {
 }
 
 static void set_enabled(struct stage *stage, bool enabled) {
-    struct engine_settings settings = {.worker_lost_timeout_ns = LOST_NS,
-                                       .mirror_retention_ns = stage->options.mirror_retention_ns,
-                                       .mass_deletion_max = stage->options.mass_deletion_max,
-                                       .mass_deletion_percent = stage->options.mass_deletion_percent,
-                                       .qps = stage->options.qps,
-                                       .burst = stage->options.burst};
+    struct engine_settings settings = stage->options.settings;
     settings.fencing = (struct fence_options){.enabled = enabled, .wait = true, .after_ns = CLOCK_MINUTE};
     engine_configure(stage->engine, &settings);
     stage_run(stage, CLOCK_MS);

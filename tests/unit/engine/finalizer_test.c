@@ -4,7 +4,7 @@
 
 static void start_one(struct stage *stage, bool finalizer) {
     stage_init(stage);
-    stage->options.mirror_finalizer = finalizer;
+    stage->options.settings.mirror_finalizer = finalizer;
     stage_start(stage);
     stage_submit(stage, "a", "");
     stage_run(stage, 2 * CLOCK_SECOND);
@@ -92,7 +92,7 @@ static void one_that_was_made_with_it_is_let_go_by_a_host_without_it(void **stat
     (void)state;
     struct stage stage;
     start_one(&stage, true);
-    stage.options.mirror_finalizer = false;
+    stage.options.settings.mirror_finalizer = false;
     stage_restart(&stage);
     stage_completes(&stage, 1, "a");
     stage_run(&stage, CLOCK_MINUTE);
@@ -120,7 +120,7 @@ static void one_that_lost_its_marks_and_changed_is_let_go(void **state) {
     (void)state;
     struct stage stage;
     stage_init(&stage);
-    stage.options.mirror_finalizer = true;
+    stage.options.settings.mirror_finalizer = true;
     stage.meddle = change_it_before_it_is_let_go;
     world_set_admission(stage.clusters[1], strip, NULL);
     stage_start(&stage);

@@ -52,7 +52,7 @@ static void what_kueue_has_admitted_is_made_without_its_labels(void **state) {
     for (int carry = 0; carry < 2; carry++) {
         struct play play;
         play_init(&play);
-        play.options.kueue_carried = carry;
+        play.options.settings.kueue_carried = carry;
         play_start(&play);
         play_connect_all(&play);
         play_seen(&play, 0, queued(""));

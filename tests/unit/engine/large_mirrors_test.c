@@ -7,7 +7,7 @@
 // The limit is 10 times LARGE_MIRRORS_SHARE, 60 KiB.
 static void begin(struct play *play) {
     play_init(play);
-    play->options.max_orphans = 10;
+    play->options.settings.max_orphans = 10;
     play_start(play);
     play_connect_all(play);
     for (const char *const *name = (const char *const[]){"a", "b", "c", NULL}; *name; name++)

@@ -8,10 +8,10 @@
 
 static void open_play(struct play *play) {
     play_init(play);
-    play->options.max_workloads = MAX;
-    play->options.orphan_grace_ns = 60 * CLOCK_MINUTE;
-    play->options.mass_deletion_max = 20;
-    play->options.mass_deletion_percent = 100;
+    play->options.settings.max_workloads = MAX;
+    play->options.settings.orphan_grace_ns = 60 * CLOCK_MINUTE;
+    play->options.settings.mass_deletion_max = 20;
+    play->options.settings.mass_deletion_percent = 100;
     play_start(play);
     play_connect_all(play);
 }
@@ -100,7 +100,7 @@ static void what_a_standby_refused_is_told_once_it_leads(void **state) {
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.max_workloads = MAX;
+    play.options.settings.max_workloads = MAX;
     play.options.shards = 1;
     play_start(&play);
     play_connect_all(&play);
@@ -128,7 +128,7 @@ static void what_was_refused_in_a_shard_gained_as_another_is_lost_is_told(void *
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.max_workloads = MAX;
+    play.options.settings.max_workloads = MAX;
     play.options.shards = 2;
     play_start(&play);
     play_connect_all(&play);
@@ -156,12 +156,8 @@ static void a_higher_limit_takes_them_in(void **state) {
     for (int i = 0; i < 5; i++)
         seen(&play, i, "");
     play_wait(&play, CLOCK_SECOND);
-    const struct engine_options *options = &play.options;
-    struct engine_settings settings = {.worker_lost_timeout_ns = options->worker_lost_timeout_ns,
-                                       .mirror_retention_ns = options->mirror_retention_ns,
-                                       .mass_deletion_max = options->mass_deletion_max,
-                                       .mass_deletion_percent = options->mass_deletion_percent,
-                                       .orphan_grace_ns = options->orphan_grace_ns};
+    struct engine_settings settings = play.options.settings;
+    settings.max_workloads = 0;
     engine_configure(play.engine, &settings);
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play.relists, 1);

@@ -8,7 +8,7 @@
 // A workload `a` that is placed in w1, or was there by its annotations; with its mirror.
 static void begin(struct play *play, bool log_decisions, bool with_mirror) {
     play_init(play);
-    play->options.log_decisions = log_decisions;
+    play->options.settings.log_decisions = log_decisions;
     play_start(play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
         play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");

@@ -5,7 +5,7 @@
 
 static void begin(struct stage *stage, bool wait) {
     stage_init(stage);
-    stage->options.placement.otherwise.wait_when_lost = wait;
+    stage->options.settings.placement.otherwise.wait_when_lost = wait;
     stage_start(stage);
     stage_submit(stage, "a", "");
     stage_run(stage, CLOCK_SECOND);
@@ -99,7 +99,7 @@ static void a_watch_that_ends_later_is_told_no_second_time(void **state) {
     stage_run(&stage, CLOCK_MINUTE);
     stage_disconnect(&stage, 1);
     stage_contact(&stage, 1, CONTACT_LOST);
-    stage_run(&stage, stage.options.worker_lost_timeout_ns - CLOCK_SECOND);
+    stage_run(&stage, stage.options.settings.worker_lost_timeout_ns - CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "Worker"), 1);
     assert_int_equal(stage_where(&stage, "a"), 1);
     stage_run(&stage, 2 * CLOCK_SECOND);
@@ -130,7 +130,7 @@ static void it_is_placed_elsewhere_if_nothing_was_created_there_yet(void **state
     (void)state;
     struct stage stage;
     stage_init(&stage);
-    stage.options.placement.otherwise.wait_when_lost = true;
+    stage.options.settings.placement.otherwise.wait_when_lost = true;
     stage_start(&stage);
     stage.latency_ns = 500 * CLOCK_MS;
     stage_submit(&stage, "a", "");
@@ -148,15 +148,8 @@ static void a_loss_is_acted_on_when_the_setting_changes(void **state) {
     stage_disconnect(&stage, 1);
     stage_contact(&stage, 1, CONTACT_LOST);
     stage_run(&stage, 60 * CLOCK_MINUTE);
-    const struct engine_options *options = &stage.options;
-    struct placement_options placement = options->placement;
-    placement.otherwise.wait_when_lost = false;
-    struct engine_settings settings = {.placement = &placement,
-                                       .worker_lost_timeout_ns = options->worker_lost_timeout_ns,
-                                       .mirror_retention_ns = options->mirror_retention_ns,
-                                       .mass_deletion_max = options->mass_deletion_max,
-                                       .mass_deletion_percent = options->mass_deletion_percent,
-                                       .orphan_grace_ns = options->orphan_grace_ns};
+    struct engine_settings settings = stage.options.settings;
+    settings.placement.otherwise.wait_when_lost = false;
     engine_configure(stage.engine, &settings);
     stage_step(&stage, &(struct engine_event){.type = EVENT_TIME});
     stage_run(&stage, CLOCK_SECOND);
@@ -219,7 +212,7 @@ static void a_wall_clock_that_jumps_changes_nothing(void **state) {
         stage_step(&stage, &(struct engine_event){.type = EVENT_TIME});
         stage.now = kept; // the clusters' own
         assert_int_equal(stage_where(&stage, "a"), 1);
-        stage_run(&stage, stage.options.worker_lost_timeout_ns - 2 * CLOCK_MINUTE);
+        stage_run(&stage, stage.options.settings.worker_lost_timeout_ns - 2 * CLOCK_MINUTE);
         assert_int_equal(stage_where(&stage, "a"), 1);
         stage_run(&stage, CLOCK_MINUTE + 5 * CLOCK_SECOND);
         assert_int_equal(stage_where(&stage, "a"), 2);

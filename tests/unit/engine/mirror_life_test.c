@@ -130,7 +130,7 @@ static void begin_with(struct play *play, struct kind *const *kinds) {
                                      .n_workers = 1,
                                      .kinds = kinds,
                                      .n_kinds = 1,
-                                     .worker_lost_timeout_ns = CLOCK_MINUTE,
+                                     .settings.worker_lost_timeout_ns = CLOCK_MINUTE,
                                      .seed = 1};
     *play = (struct play){.now = {.mono_ns = CLOCK_SECOND}, .versions = 100};
     assert_null(engine_new(&options, play->now, &play->engine));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces whose workloads are placed.
 #include "core/engine/placement/namespaces.h"
-
 #include "core/engine/settings.h"
+
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>
@@ -72,18 +72,9 @@ static void a_selector_decides_once_the_labels_are_known(void **state) {
     }
 }
 
-static struct engine_settings settings_of(const struct stage *stage, const char *namespaces) {
-    const struct engine_options *options = &stage->options;
-    return (struct engine_settings){.worker_lost_timeout_ns = options->worker_lost_timeout_ns,
-                                    .mirror_retention_ns = options->mirror_retention_ns,
-                                    .mass_deletion_max = options->mass_deletion_max,
-                                    .mass_deletion_percent = options->mass_deletion_percent,
-                                    .orphan_grace_ns = options->orphan_grace_ns,
-                                    .namespaces = strdup(namespaces)};
-}
-
 static void reconfigure(struct stage *stage, const char *namespaces) {
-    struct engine_settings settings = settings_of(stage, namespaces);
+    struct engine_settings settings = stage->options.settings;
+    settings.namespaces = namespaces;
     engine_configure(stage->engine, &settings);
     stage_step(stage, &(struct engine_event){.type = EVENT_TIME});
     stage_run(stage, CLOCK_SECOND);
@@ -93,7 +84,7 @@ static void a_workload_in_a_denied_namespace_stays_and_is_told_once(void **state
     (void)state;
     struct stage stage;
     stage_init(&stage);
-    stage.options.namespaces = "-def*\n";
+    stage.options.settings.namespaces = "-def*\n";
     stage_start(&stage);
     stage_submit(&stage, "a", "");
     stage_run(&stage, 2 * CLOCK_SECOND);
@@ -251,7 +242,7 @@ static void a_workload_is_placed_when_its_namespace_gets_the_label(void **state)
     (void)state;
     struct stage stage;
     stage_init(&stage);
-    stage.options.namespaces = "=env=prod\n";
+    stage.options.settings.namespaces = "=env=prod\n";
     stage_start(&stage);
     stage_submit(&stage, "a", "");
     stage_run(&stage, 2 * CLOCK_SECOND);

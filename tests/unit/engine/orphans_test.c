@@ -32,7 +32,7 @@ static struct json *released_mirror(int i) {
 // All three clusters, with this many workloads in w1.
 static void open_play(struct play *play, int workloads, int mirrors) {
     play_init(play);
-    play->options.max_orphans = 10000; // and kept by name
+    play->options.settings.max_orphans = 10000; // and kept by name
     play_start(play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
@@ -209,8 +209,8 @@ static void the_longest_grace_does_not_end_at_once(void **state) {
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.max_orphans = 10000;
-    play.options.orphan_grace_ns = INT64_MAX;
+    play.options.settings.max_orphans = 10000;
+    play.options.settings.orphan_grace_ns = INT64_MAX;
     play_start(&play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         play_identity(&play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
@@ -227,7 +227,7 @@ static void without_grace_nothing_is_held(void **state) {
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.orphan_grace_ns = 0;
+    play.options.settings.orphan_grace_ns = 0;
     play_start(&play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         play_identity(&play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotations that say where a workload is placed, written by somebody else: nothing is created where this host
 // would not place it, and no worker is full because of them.
-#include "core/engine/settings.h"
 #include "tests/unit/engine/stage.h"
 
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static void set_worker(struct stage *stage, size_t cluster, struct worker_case a
 
 static void begin(struct stage *stage, struct placement_options placement) {
     stage_init(stage);
-    stage->options.placement = placement;
+    stage->options.settings.placement = placement;
     stage_start(stage);
 }
 

@@ -29,8 +29,8 @@ static struct json *with_status(struct json *value, const char *format, ...) {
 static void open_play(struct play *play, unsigned window, double qps, double burst) {
     play_init(play);
     play->options.window_max = window;
-    play->options.qps = qps;
-    play->options.burst = burst;
+    play->options.settings.qps = qps;
+    play->options.settings.burst = burst;
     play_start(play);
     play_connect_all(play);
 }

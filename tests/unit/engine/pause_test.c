@@ -6,9 +6,9 @@
 
 static void open_play(struct play *play) {
     play_init(play);
-    play->options.max_orphans = MAX;
-    play->options.mass_deletion_max = 1000000;
-    play->options.mass_deletion_percent = 100;
+    play->options.settings.max_orphans = MAX;
+    play->options.settings.mass_deletion_max = 1000000;
+    play->options.settings.mass_deletion_percent = 100;
     play_start(play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");

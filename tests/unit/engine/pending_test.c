@@ -18,8 +18,8 @@ static void count_mirrors(struct stage *stage, size_t cluster, const struct worl
 
 static void begin(struct stage *stage, int64_t timeout_ns, int64_t give_up_ns) {
     stage_init(stage);
-    stage->options.placement.otherwise.pending_timeout_ns = timeout_ns;
-    stage->options.placement.otherwise.give_up_after_ns = give_up_ns;
+    stage->options.settings.placement.otherwise.pending_timeout_ns = timeout_ns;
+    stage->options.settings.placement.otherwise.give_up_after_ns = give_up_ns;
     stage->wrote = count_mirrors;
     both = 0;
 }

@@ -10,7 +10,7 @@
 
 static void begin(struct stage *stage, struct placement_options placement) {
     stage_init(stage);
-    stage->options.placement = placement;
+    stage->options.settings.placement = placement;
     stage_start(stage);
 }
 
@@ -35,10 +35,9 @@ static void set_worker(struct stage *stage, size_t cluster, struct worker_news n
 }
 
 static void configure(struct stage *stage, struct placement_options placement) {
-    const struct engine_options *options = &stage->options;
-    engine_configure(stage->engine, &(struct engine_settings){.worker_lost_timeout_ns = options->worker_lost_timeout_ns,
-                                                              .mirror_retention_ns = options->mirror_retention_ns,
-                                                              .placement = &placement});
+    struct engine_settings settings = stage->options.settings;
+    settings.placement = placement;
+    engine_configure(stage->engine, &settings);
     stage_step(stage, &(struct engine_event){.type = EVENT_TIME});
 }
 

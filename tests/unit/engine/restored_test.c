@@ -14,10 +14,10 @@ static void open_stage(struct stage *stage) {
     assert_null(seal_keys_new(list, lens, 1, &keys));
     stage_init(stage);
     stage->options.seals = keys;
-    stage->options.mirror_retention_ns = 10 * CLOCK_MINUTE;
-    stage->options.mass_deletion_max = 20;
-    stage->options.mass_deletion_percent = 30;
-    stage->options.orphan_grace_ns = 60 * CLOCK_MINUTE;
+    stage->options.settings.mirror_retention_ns = 10 * CLOCK_MINUTE;
+    stage->options.settings.mass_deletion_max = 20;
+    stage->options.settings.mass_deletion_percent = 30;
+    stage->options.settings.orphan_grace_ns = 60 * CLOCK_MINUTE;
     stage_start(stage);
 }
 

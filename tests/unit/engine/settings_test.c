@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that change while the engine runs.
-#include "core/engine/settings.h"
 
+#include "core/engine/settings.h"
 #include "event_play.h"
 
 #define HOST "wharf.dev/host"
@@ -12,22 +12,10 @@
 
 static void open_play(struct play *play, double qps, double burst) {
     play_init(play);
-    play->options.qps = qps;
-    play->options.burst = burst;
+    play->options.settings.qps = qps;
+    play->options.settings.burst = burst;
     play_start(play);
     play_connect_all(play);
-}
-
-static struct engine_settings settings_of(const struct play *play) {
-    const struct engine_options *options = &play->options;
-    return (struct engine_settings){.worker_lost_timeout_ns = options->worker_lost_timeout_ns,
-                                    .mirror_retention_ns = options->mirror_retention_ns,
-                                    .mass_deletion_max = options->mass_deletion_max,
-                                    .mass_deletion_percent = options->mass_deletion_percent,
-                                    .orphan_grace_ns = options->orphan_grace_ns,
-                                    .max_orphans = options->max_orphans,
-                                    .qps = options->qps,
-                                    .burst = options->burst};
 }
 
 static void create(struct play *play, int count) {
@@ -44,7 +32,7 @@ static void another_rate_limit_applies_to_what_waits(void **state) {
     open_play(&play, 0.001, 2);
     create(&play, 4);
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 2);
-    struct engine_settings settings = settings_of(&play);
+    struct engine_settings settings = play.options.settings;
     settings.qps = 0;
     engine_configure(play.engine, &settings);
     play_wait(&play, 0);
@@ -66,7 +54,7 @@ static void a_worker_keeps_its_own_rate_limit_and_may_get_another(void **state) 
     }
     play_wait(&play, 0);
     assert_int_equal(play_sent(&play, 1, VERB_CREATE), 1);
-    struct engine_settings settings = settings_of(&play);
+    struct engine_settings settings = play.options.settings;
     settings.qps = settings.burst = 100; // not of w1
     engine_configure(play.engine, &settings);
     play_wait(&play, 0);
@@ -91,7 +79,7 @@ static void a_shorter_retention_ends_that_of_mirrors_that_wait(void **state) {
     play_seen(&play, 0, complete(play_workload("job", HOST, "w1")));
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
-    struct engine_settings settings = settings_of(&play);
+    struct engine_settings settings = play.options.settings;
     settings.mirror_retention_ns = 0;
     engine_configure(play.engine, &settings);
     play_wait(&play, 0);
@@ -103,7 +91,7 @@ static void more_orphans_that_are_kept_have_the_ignored_ones_listed(void **state
     (void)state;
     struct play play;
     play_init(&play);
-    play.options.max_orphans = 2;
+    play.options.settings.max_orphans = 2;
     play_start(&play);
     play_connect_all(&play);
     for (int i = 0; i < 4; i++) {
@@ -112,7 +100,7 @@ static void more_orphans_that_are_kept_have_the_ignored_ones_listed(void **state
     }
     assert_true(engine_stats(play.engine)->clusters[1].watches[0].paused);
     size_t relists = play.relists;
-    struct engine_settings settings = settings_of(&play);
+    struct engine_settings settings = play.options.settings;
     engine_configure(play.engine, &settings);
     play_wait(&play, 0);
     assert_int_equal(play.relists, relists); // as many as before

@@ -111,7 +111,7 @@ static void an_orphan_is_deleted_only_after_its_workload_was_not_found(void **st
     struct play play;
     play_init(&play);
     play.options.shards = 1;
-    play.options.orphan_grace_ns = 0;
+    play.options.settings.orphan_grace_ns = 0;
     play_start(&play);
     play_connect_all(&play);
     hold(&play, 0, CLOCK_MINUTE, 1);
@@ -178,7 +178,7 @@ static void a_read_that_is_older_than_the_deletion_does_not_bring_the_workload_b
         struct play play;
         play_init(&play);
         play.options.shards = 1;
-        play.options.orphan_grace_ns = 0;
+        play.options.settings.orphan_grace_ns = 0;
         play_start(&play);
         play_connect_all(&play);
         bool known = cases[i] != IS_SEEN_AND_GONE;

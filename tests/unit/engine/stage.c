@@ -75,8 +75,8 @@ void stage_init(struct stage *stage) {
                                              .worker_names = workers,
                                              .n_workers = STAGE_CLUSTERS - 1,
                                              .n_kinds = 1,
-                                             .worker_lost_timeout_ns = 5 * CLOCK_MINUTE,
-                                             .mirror_retention_ns = 10 * CLOCK_SECOND,
+                                             .settings.worker_lost_timeout_ns = 5 * CLOCK_MINUTE,
+                                             .settings.mirror_retention_ns = 10 * CLOCK_SECOND,
                                              .seed = 1};
 }
 

@@ -216,7 +216,7 @@ static void start_liars(struct stage *stage, size_t *bytes) {
     char name[16];
     *bytes = 0;
     stage_init(stage);
-    stage->options.status_bytes = BYTES;
+    stage->options.settings.status_bytes = BYTES;
     stage_start(stage);
     for (int i = 0; i < LIARS; i++) {
         name_liar(name, i);

@@ -12,7 +12,7 @@
 static void open_play(struct play *play, unsigned window, bool finalizer) {
     play_init(play);
     play->options.window_max = window;
-    play->options.mirror_finalizer = finalizer;
+    play->options.settings.mirror_finalizer = finalizer;
     play_start(play);
     play_connect_all(play);
 }

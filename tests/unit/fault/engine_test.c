@@ -250,8 +250,8 @@ static struct error *begin(struct life *life) {
                                      .n_workers = 1,
                                      .kinds = &kind,
                                      .n_kinds = 1,
-                                     .worker_lost_timeout_ns = CLOCK_MINUTE,
-                                     .mirror_retention_ns = CLOCK_SECOND,
+                                     .settings.worker_lost_timeout_ns = CLOCK_MINUTE,
+                                     .settings.mirror_retention_ns = CLOCK_SECOND,
                                      .seals = seals,
                                      .seed = 1};
     life->now.mono_ns = CLOCK_SECOND;

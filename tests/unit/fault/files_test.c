@@ -124,9 +124,10 @@ static bool is_complete(const void *given) {
            text_equal(c->workers[1].kubeconfig, "/etc/w2.kubeconfig") &&
            text_has_prefix(c->workers[0].kubeconfig, "/") && c->n_adapters == 2 && c->adapters[0].file &&
            text_equal(c->adapters[1].managed_by, "acme.example/x") && json_size(c->adapters[1].settings) == 1 &&
-           c->adapter_directory && text_equal(c->serve.address, "[::1]:9440") && c->create_namespaces && c->qps == 10 &&
-           c->credential_plugins.n_allow == 2 && text_equal(c->credential_plugins.allow[0], "aws") &&
-           text_has_prefix(c->credential_plugins.allow[1], "/") && c->credential_plugins.setting;
+           c->adapter_directory && text_equal(c->serve.address, "[::1]:9440") && c->engine.create_namespaces &&
+           c->engine.qps == 10 && c->credential_plugins.n_allow == 2 &&
+           text_equal(c->credential_plugins.allow[0], "aws") && text_has_prefix(c->credential_plugins.allow[1], "/") &&
+           c->credential_plugins.setting;
 }
 
 static void drop_config(void *config) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of the engine that may change while it runs, as the configuration fills them in and the engine uses
+// them.
+#ifndef WHARF_CONFIG_ENGINE_SETTINGS_H
+#define WHARF_CONFIG_ENGINE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum placement_policy {
+    PLACEMENT_LEAST_ACTIVE, // fewest active workloads
+    PLACEMENT_ORDERED,      // the first by order, then by name
+    PLACEMENT_WEIGHTED,     // fewest active workloads for its weight
+    PLACEMENT_BIN_PACK      // most active workloads
+};
+
+// One rule, complete: the overall settings fill in the keys that it omits.
+struct placement_rule {
+    const char *kinds;              // "jobs.batch,Job"; NULL: all
+    const char *namespaces;         // patterns, "team-*,default"; NULL: all
+    const char *namespace_selector; // of the namespace's labels; NULL: all
+    enum placement_policy policy;
+    const char *worker_selector; // NULL: all
+    bool require_fields;         // a mirror that the worker drops fields of is withdrawn
+    bool wait_when_lost;         // onWorkerLost: wait
+    int64_t pending_timeout_ns;  // 0: no limit
+    int64_t give_up_after_ns;    // 0: never
+};
+
+struct placement_options {
+    const struct placement_rule *rules; // the first that matches applies
+    size_t n_rules;
+    struct placement_rule otherwise; // where none matches; has no kinds and no namespaces
+    bool capacity;
+    int64_t drain_timeout_ns; // after drain: move, running workloads are moved this much later; 0: at once
+};
+
+struct fence_options {
+    bool enabled;
+    bool wait;        // without a guard, the workloads of a lost worker wait for the worker
+    int64_t after_ns; // fenceAfter
+};
+
+struct engine_settings {
+    bool create_namespaces;
+    bool kueue_carried;    // mirrors of admitted workloads get Kueue's labels
+    bool mirror_finalizer; // mirrors are created with MARK_FINALIZER
+    bool log_decisions;    // each decision is logged, LOG_DEBUG
+    int64_t worker_lost_timeout_ns, mirror_retention_ns;
+    int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
+    size_t max_orphans;                                                // orphans kept per cluster; 0: no limit
+    size_t max_workloads;                                              // 0: no limit
+    size_t status_bytes;    // of a worker, a second, see status_budget.h; 0: no limit
+    double qps, burst;      // of clusters without a rate limit of their own; qps <= 0: no limit
+    const char *namespaces; // whose workloads are placed, see namespaces.h; NULL: all
+    struct placement_options placement;
+    struct fence_options fencing;
+};
+
+#endif

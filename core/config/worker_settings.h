@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of one worker: a source of workers makes them, the host passes them on, and the engine keeps them.
+#ifndef WHARF_CONFIG_WORKER_SETTINGS_H
+#define WHARF_CONFIG_WORKER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum worker_policy {
+    WORKER_ACTIVE,
+    WORKER_CORDONED,     // nothing new is placed there
+    WORKER_DRAIN_FINISH, // cordoned, and running workloads finish there
+    WORKER_DRAIN_MOVE,   // cordoned, and mirrors are deleted and placed elsewhere, where another worker is eligible
+    WORKER_LEFT          // no worker
+};
+
+// Texts are owned by the owner of the struct; NULL stands for an empty text.
+struct worker_settings {
+    const char *name;
+    const char *namespaces;    // whose workloads are placed there, see core/engine/namespaces.h; NULL: all
+    const char *labels;        // "key=value,key=value"
+    const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
+    const char *uid;           // of the cluster, as its Secret says
+    const char *recorded;      // of the cluster that a host has used under this name, see worker_records.h
+    enum worker_policy policy; // the host sets it, from the cordon, the drain and the removal
+    bool quiet;                // the policy is not worth a line in the log; no part of a comparison
+    double qps, burst;         // its rate limit; qps 0: that of all clusters
+    size_t max_active;         // of all kinds; 0: any number
+    uint32_t weight, order;    // 0: 1, and after all others
+};
+
+#define WORKER_SETTINGS_TEXTS 6
+
+const char **worker_settings_text(struct worker_settings *settings, size_t index); // of the texts, from 0 on
+// False: out of memory, and *to is cleared.
+bool worker_settings_copy(const struct worker_settings *from, struct worker_settings *to);
+bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b);
+void worker_settings_clear(struct worker_settings *settings);
+
+#endif
