@@ -2,7 +2,6 @@
 #include "core/serve/metrics/guard_pages.h"
 
 #include "core/base/text.h"
-#include "core/serve/metrics/metrics_internal.h"
 #include "core/serve/metrics/metrics_text.h"
 
 bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct buffer *out) {

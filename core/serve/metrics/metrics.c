@@ -1,53 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics/metrics.h"
 
+#include "core/base/text.h"
 #include "core/host/turn/turn.h"
-#include "core/serve/metrics/metrics_internal.h"
+#include "core/kube/client/meter.h"
 #include "core/serve/metrics/metrics_text.h"
 
 #include <stdio.h>
-
-static const char *const phase_labels[STATS_PHASES] = {
-    [WHARF_PENDING] = "pending",     [WHARF_SUSPENDED] = "suspended", [WHARF_ACTIVE] = "active",
-    [WHARF_SUCCEEDED] = "succeeded", [WHARF_FAILED] = "failed",
-};
+#include <string.h>
 
 static const char *const function_labels[ADAPTER_FUNCTIONS] = {
     [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
     [FUNCTION_UPDATE] = "update", [FUNCTION_STATUS] = "status", [FUNCTION_POD_SETS] = "pod_sets",
 };
 
-static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_workloads";
-    metrics_family(out, name, "gauge", "Workloads that are delegated to this host, by phase.");
-    for (size_t k = 0; k < s->stats.n_kinds; k++)
-        for (size_t p = 0; p < STATS_PHASES; p++)
-            metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}, {"phase", phase_labels[p]}),
-                           s->stats.kinds[k].phases[p]);
-    name = "wharf_adapter_errors_total";
-    metrics_family(out, name, "counter", "Calls into an adapter that did not return OK.");
-    for (size_t k = 0; k < s->stats.n_kinds; k++)
-        metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].adapter_errors);
-    name = "wharf_workloads_refused";
-    metrics_family(out, name, "gauge", "Workloads that are not handled because there are maxWorkloads already.");
-    for (size_t k = 0; k < s->stats.n_kinds; k++)
-        metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].refused);
-    name = "wharf_workloads_also_run_here";
-    metrics_family(out, name, "gauge",
-                   "Delegated workloads that a controller in the management cluster runs too, see Events AlsoRunHere.");
-    for (size_t k = 0; k < s->stats.n_kinds; k++)
-        metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].also_run);
-    name = "wharf_workloads_waiting";
-    metrics_family(out, name, "gauge", "Workloads that have waited for longer than a minute, by reason.");
-    for (size_t w = WAITING_ANSWER + 1; w < WAITINGS; w++)
-        metrics_sample(out, name, LABELS({"reason", waiting_name((enum waiting)w)}), s->stats.waiting[w]);
-    name = "wharf_workloads_unplaced";
-    metrics_family(out, name, "gauge", "Workloads that are not placed yet, by what they wait for; not suspended ones.");
-    for (size_t w = 0; w < WAITINGS; w++)
-        metrics_sample(out, name, LABELS({"reason", w == WAITING_NOT ? "turn" : waiting_name((enum waiting)w)}),
-                       s->stats.unplaced[w]);
-    metrics_single(out, "wharf_tracked_objects", "gauge", "Names that the host keeps state for.", s->workloads);
-}
+static const char *const meter_labels[] = {
+    [METER_GET] = "get",       [METER_CREATE] = "create",
+    [METER_PATCH] = "patch",   [METER_PATCH_STATUS] = "patch_status",
+    [METER_DELETE] = "delete", [METER_LIST] = "list",
+    [METER_OTHER] = "other",
+};
 
 static void print_calls(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_adapter_call_duration_seconds";
@@ -75,28 +47,105 @@ static void print_latencies(const struct host_snapshot *s, struct buffer *out) {
                       TURN_STEP_NS);
 }
 
-static void print_engine(const struct host_snapshot *s, struct buffer *out) {
-    metrics_single(out, "wharf_placements_total", "counter", "Workloads that were placed for the first time.",
-                   s->stats.placements);
-    metrics_single(out, "wharf_replacements_total", "counter", "Workloads that were placed again.",
-                   s->stats.replacements);
-    metrics_single(out, "wharf_conflicts_total", "counter",
-                   "Mirrors that could not be created because a foreign object has the name.", s->stats.conflicts);
-    metrics_single(out, "wharf_orphans_deleted_total", "counter", "Mirrors deleted because their workload is gone.",
-                   s->stats.orphans);
-    metrics_single(out, "wharf_other_host_writes_total", "counter",
-                   "Statuses that somebody else wrote just as this host was about to: another host of the same origin.",
-                   s->stats.other_host_writes);
-    metrics_single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.",
-                   s->stats.events);
-    metrics_single(out, "wharf_events_dropped_total", "counter", "Events left out because requests waited.",
-                   s->stats.events_dropped);
-    metrics_single(out, "wharf_queue_length", "gauge", "Workloads that wait to be reconciled.", s->stats.queued);
-    metrics_family(out, "wharf_engine_stalled_seconds", "gauge",
-                   "How long there has been work without the engine finishing anything; 0 when all is well.");
-    metrics_sample_seconds(out, "wharf_engine_stalled_seconds", NULL, s->stalled_ns);
-    metrics_single(out, "wharf_in_sync", "gauge",
-                   "1 once all that can be reached was listed and nothing waits, else 0.", s->in_sync);
+// Verbs and codes that did not occur are omitted.
+static void print_durations(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_request_duration_seconds";
+    metrics_family(out, name, "histogram", "Time that requests to API servers took; watches are not counted.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t i = 0; i < s->readings[c].meter.n_series; i++) {
+            const struct meter_series *series = &s->readings[c].meter.series[i];
+            char code[16] = "none";
+            if (series->verb == METER_OTHER)
+                snprintf(code, sizeof code, "other");
+            else if (series->code != 0)
+                snprintf(code, sizeof code, "%d", series->code);
+            metrics_buckets(out, name,
+                            LABELS({"cluster", s->names[c]}, {"verb", meter_labels[series->verb]}, {"code", code}),
+                            series->buckets, meter_bounds_ns, METER_BUCKETS, series->sum_ns);
+        }
+}
+
+static void print_dropped_pod_events(const struct host_snapshot *s, struct buffer *out) {
+    static const char *const reasons[METER_PODS] = {[METER_PODS_OTHER] = "not-of-a-mirror",
+                                                    [METER_PODS_LIMITED] = "limit",
+                                                    [METER_PODS_CROWDED] = "crowded",
+                                                    [METER_PODS_UNREAD] = "unreadable"};
+    const char *name = "wharf_pod_events_dropped_total";
+    metrics_family(out, name, "counter", "Events of pods, or reports of them, that became no Event on a workload.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++) {
+        for (size_t i = 0; i < METER_PODS; i++)
+            if (reasons[i])
+                metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", reasons[i]}),
+                               s->readings[c].meter.pod_events[i]);
+        metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", "host-limit"}),
+                       s->stats.clusters[c].remarks_refused);
+    }
+}
+
+// As Prometheus has it: cpu in cores, everything else in its unit.
+static double in_units(const char *resource, int64_t amount) {
+    return strcmp(resource, "cpu") == 0 ? (double)amount / 1000 : (double)amount;
+}
+
+static void print_amounts(const struct host_snapshot *s, struct buffer *out, const char *name, const char *help,
+                          bool left) {
+    bool begun = false;
+    for (size_t c = 1; c < s->stats.n_clusters; c++) {
+        const struct stats_capacity *capacity = &s->stats.clusters[c].capacity;
+        if (capacity->state != CAPACITY_OFF && !begun) {
+            metrics_family(out, name, "gauge", help);
+            begun = true;
+        }
+        for (size_t r = 0; r < capacity->n_resources; r++) {
+            const struct stats_resource *resource = &capacity->resources[r];
+            metrics_sample_double(out, name, LABELS({"cluster", s->names[c]}, {"resource", resource->name}),
+                                  in_units(resource->name, left ? resource->left : resource->allocatable));
+        }
+    }
+}
+
+// The names are those that annotations have: anybody who may change a workload can write one.
+static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_workloads_on_unknown_worker";
+    metrics_family(out, name, "gauge", "Unfinished workloads that are placed in a worker that is not configured.");
+    for (size_t i = 0; i < s->stats.n_unknown; i++)
+        metrics_sample(out, name, LABELS({"cluster", s->stats.unknown[i].name}), s->stats.unknown[i].workloads);
+    if (s->stats.unknown_rest > 0)
+        metrics_sample(out, name, LABELS({"cluster", "others"}), s->stats.unknown_rest);
+}
+
+static void print_refused(const struct live_notes *live, struct buffer *out) {
+    uint64_t refused = 0;
+    for (size_t i = 0; i < live->n_sources; i++)
+        refused += !!live->sources[i].problem;
+    metrics_single(out, "wharf_worker_sources_refused", "gauge",
+                   "Kubeconfig files, Secrets and ClusterProfiles whose newest version is not used.", refused);
+}
+
+// Two Secrets may claim one name.
+static bool is_first(const struct live_notes *live, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (live->sources[i].token_life.expires_wall_ns && text_equal(live->sources[i].name, live->sources[index].name))
+            return false;
+    return true;
+}
+
+static void print_tokens(const struct live_notes *live, bool lifetime, struct buffer *out) {
+    const char *name = lifetime ? "wharf_worker_token_lifetime_seconds" : "wharf_worker_token_expiry_timestamp_seconds";
+    bool begun = false;
+    for (size_t i = 0; i < live->n_sources; i++) {
+        const struct source_note *note = &live->sources[i];
+        const struct token_life *life = &note->token_life;
+        if (!note->name || life->expires_wall_ns == 0 || !is_first(live, i))
+            continue;
+        if (!begun)
+            metrics_family(out, name, "gauge",
+                           lifetime ? "How long the token in a worker's Secret was issued for."
+                                    : "When the token in a worker's Secret expires.");
+        begun = true;
+        metrics_sample_seconds(out, name, LABELS({"cluster", note->name}),
+                               life->expires_wall_ns - (lifetime ? life->issued_wall_ns : 0));
+    }
 }
 
 static void print_leader(const struct host_snapshot *s, struct buffer *out) {
@@ -132,15 +181,19 @@ void metrics_print_process(const struct metrics_process *process, struct buffer 
 
 struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
                             struct buffer *out) {
-    metrics_print_clusters(snapshot, out);
-    metrics_print_capacity(snapshot, out);
-    metrics_print_policies(snapshot, out);
-    print_workloads(snapshot, out);
+    metrics_print_families(snapshot, out);
+    print_durations(snapshot, out);
+    print_dropped_pod_events(snapshot, out);
+    print_amounts(snapshot, out, "wharf_worker_allocatable", "What these nodes offer to pods, cpu in cores.", false);
+    print_amounts(snapshot, out, "wharf_worker_unused",
+                  "The part of it that no pod asks for; what was placed a moment ago is not taken off.", true);
+    print_unknown(snapshot, out);
     print_calls(snapshot, out);
-    print_engine(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
-    metrics_print_live(snapshot, out);
+    print_refused(&snapshot->live, out);
+    print_tokens(&snapshot->live, false, out);
+    print_tokens(&snapshot->live, true, out);
     metrics_print_process(process, out);
     if (!out->failed)
         return NULL;

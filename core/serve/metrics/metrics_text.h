@@ -3,8 +3,7 @@
 #ifndef WHARF_SERVE_METRICS_TEXT_H
 #define WHARF_SERVE_METRICS_TEXT_H
 
-#include "core/base/buffer.h"
-#include "core/base/histogram.h"
+#include "core/serve/metrics/metrics.h"
 
 struct label {
     const char *name, *value; // the last one has no name
@@ -27,5 +26,11 @@ void metrics_buckets(struct buffer *out, const char *name, const struct label *l
 // A family of one histogram without labels.
 void metrics_histogram(struct buffer *out, const char *name, const char *help, const struct histogram *histogram,
                        int64_t first_ns);
+
+// metrics_families.c. The families that are fields of the snapshot.
+void metrics_print_families(const struct host_snapshot *s, struct buffer *out);
+
+// metrics.c
+void metrics_print_process(const struct metrics_process *process, struct buffer *out);
 
 #endif
