@@ -76,11 +76,6 @@ void api_failure(struct buffer *body, unsigned code, const char *reason, const c
     buffer_char(body, '\n');
 }
 
-void api_answer_failure(struct api_call *call, unsigned code, const char *reason, const char *message) {
-    call->code = code;
-    api_failure(call->body, code, reason, message);
-}
-
 unsigned api_code(const struct error *error) {
     static const unsigned codes[] = {
         [ERROR_INTERNAL] = 500,  [ERROR_NO_MEMORY] = 500, [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404,
@@ -90,11 +85,6 @@ unsigned api_code(const struct error *error) {
     return codes[error->code];
 }
 
-void api_failed(struct api_call *call, struct error *error) {
-    api_answer_failure(call, api_code(error), NULL, error_text(error));
-    error_free(error);
-}
-
 const char *api_parameter(const struct api_call *call, const char *name) {
     for (size_t i = 0; i < call->request->n_parameters; i++)
         if (strcmp(call->request->parameters[i].name, name) == 0)
@@ -102,11 +92,19 @@ const char *api_parameter(const struct api_call *call, const char *name) {
     return NULL;
 }
 
+static struct error *put_status(struct api_call *call) {
+    return api_put_status(call->source, &call->out);
+}
+
+static struct error *put_workers(struct api_call *call) {
+    return api_put_workers(call->source, &call->out);
+}
+
 static const struct {
     const char *path; // below ROOT; one that ends with "/" has more behind it
-    void (*answer)(struct api_call *call);
+    struct error *(*put)(struct api_call *call);
 } paths[] = {
-    {"status", api_status},       {"workers", api_workers},    {"adapters", api_adapters},
+    {"status", put_status},       {"workers", put_workers},    {"adapters", api_adapters},
     {"workloads", api_workloads}, {"workloads/", api_explain}, {"rights", api_rights},
 };
 
@@ -119,14 +117,17 @@ bool api_get(const struct api_source *source, const struct api_request *request,
         bool more = paths[i].path[len - 1] == '/';
         if (strncmp(path, paths[i].path, len) != 0 || (!more && path[len] != '\0'))
             continue;
-        struct api_call call = {
-            .source = source, .request = request, .rest = path + len, .body = body, .out = {.out = body}, .code = 200};
-        paths[i].answer(&call);
-        if (call.code == 200)
-            buffer_char(body, '\n');
-        if (body->failed)
-            api_answer_failure(&call, 500, NULL, "the answer does not fit, or memory ran out; ask with limit=500");
-        *code = call.code;
+        struct api_call call = {.source = source, .request = request, .rest = path + len, .out = {.out = body}};
+        writer_object(&call.out, NULL);
+        struct error *error = paths[i].put(&call);
+        writer_end(&call.out, '}');
+        buffer_char(body, '\n');
+        if (!error && body->failed)
+            error = error_new(ERROR_INTERNAL, "the answer does not fit, or memory ran out; ask with limit=500");
+        *code = call.expired ? 410 : error ? api_code(error) : 200;
+        if (error)
+            api_failure(body, *code, NULL, error_text(error));
+        error_free(error);
         return true;
     }
     return false;

@@ -114,16 +114,14 @@ static void put_array(struct writer *out, const char *key, const struct buffer *
 }
 
 static void put_whole(struct explain *explain, struct writer *out) {
-    writer_object(out, NULL);
     buffer_append(out->out, explain->members.data, explain->members.len);
     out->comma = true;
     put_array(out, "workers", &explain->workers);
     put_array(out, "help", &explain->help);
     explain_events(explain, out);
-    writer_end(out, '}');
 }
 
-void api_explain(struct api_call *call) {
+struct error *api_explain(struct api_call *call) {
     struct explain explain = {.source = call->source};
     struct buffer *buffers[] = {&explain.members, &explain.workers, &explain.help};
     for (size_t i = 0; i < 3; i++)
@@ -138,10 +136,9 @@ void api_explain(struct api_call *call) {
         error = explain_foreign(&explain);
     if (!error && (explain.members.failed || explain.workers.failed || explain.help.failed))
         error = error_no_memory();
-    if (error)
-        api_failed(call, error);
-    else
+    if (!error)
         put_whole(&explain, &call->out);
     for (size_t i = 0; i < 3; i++)
         buffer_free(buffers[i]);
+    return error;
 }

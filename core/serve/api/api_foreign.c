@@ -46,9 +46,7 @@ static void put_foreign(struct explain *explain, const struct json *object, cons
     const char *value = json_string(pointer_find(object, kind->abi.managed_by));
     AUTO_TEXT why = why_not(kind, value, problem);
     text_copy(explain->uid, sizeof explain->uid, object_uid(object));
-    writer_string(out, "kind", kind->abi.kind);
-    writer_string(out, "group", kind->abi.group);
-    writer_string(out, "resource", kind->abi.plural);
+    api_put_kind(&kind->abi, out);
     writer_string(out, "namespace", explain->namespace_);
     writer_string(out, "name", explain->name);
     writer_string(out, "uid", explain->uid);
@@ -79,13 +77,10 @@ struct error *explain_foreign(struct explain *explain) {
     struct version_question question = {.kind = explain->kind};
     struct response answer = {.message = NULL};
     AUTO_BUFFER(path, 4096);
-    struct error *error = source->query(source->ctx, find_version, &question);
-    if (!error)
-        error = object_path(explain, question.version, &path);
-    if (!error)
-        error = source->read(source->ctx, path.data, &answer);
-    if (error)
-        return error;
+    struct error *error = NULL;
+    TRY(source->query(source->ctx, find_version, &question));
+    TRY(object_path(explain, question.version, &path));
+    TRY(source->read(source->ctx, path.data, &answer));
     if (answer.reason == REASON_OK && answer.value)
         put_foreign(explain, answer.value, question.problem);
     else if (answer.code == 404)

@@ -15,60 +15,81 @@ void help_add(struct explain *explain, const char *format, ...) {
         writer_string(&explain->out_help, NULL, text);
 }
 
-static bool is(const char *reason, const char *name) {
-    return reason && strcmp(reason, name) == 0;
+// Of a template: %w the worker, %n the workload's namespace, %o its name, %r its resource, %g its group, %b the brief
+// reason. Nothing is added where there is no worker for %w.
+static void add_from(struct explain *explain, const char *template, const char *worker, const char *brief) {
+    const char *const words[128] = {['w'] = worker,
+                                    ['n'] = explain->namespace_,
+                                    ['o'] = explain->name,
+                                    ['r'] = explain->kind->plural_group,
+                                    ['g'] = explain->kind->abi.group,
+                                    ['b'] = brief};
+    AUTO_BUFFER(text, 4096);
+    for (const char *at = template; *at; at++) {
+        const char *word = *at == '%' ? words[(unsigned char)*++at] : NULL;
+        if (word)
+            buffer_text(&text, word);
+        else if (at > template && at[-1] == '%')
+            return;
+        else
+            buffer_char(&text, *at);
+    }
+    if (!text.failed)
+        help_add(explain, "%s", text.data);
 }
 
-static void help_to_join(struct explain *explain, const char *worker) {
-    help_add(explain, "wharf join --context %s --name %s # renews the host's credentials and rights there", worker,
-             worker);
-}
+#define JOIN "wharf join --context %w --name %w # renews the host's credentials and rights there"
 
-static void help_with_rejection(struct explain *explain, const char *worker, const char *reason) {
-    const char *resource = explain->kind->plural_group, *space = explain->namespace_;
-    if (is(reason, "QuotaExceeded"))
-        help_add(explain, "kubectl --context %s -n %s describe resourcequota # what is used", worker, space);
-    else if (is(reason, "NamespaceNotFound"))
-        help_add(explain, "kubectl --context %s create namespace %s # or createNamespaces: true in the configuration",
-                 worker, space);
-    else if (is(reason, "Unauthorized"))
-        help_to_join(explain, worker);
-    else if (is(reason, "Forbidden"))
-        help_add(explain, "wharf rbac --for worker | kubectl --context %s apply -f - # what the host may do there",
-                 worker);
-    else if (is(reason, "NameConflict"))
-        help_add(explain, "kubectl --context %s -n %s get %s %s # an object that is not the host's has the name",
-                 worker, space, resource, explain->name);
-    else if (is(reason, "KindNotFound"))
-        help_add(explain, "kubectl --context %s get crd %s # install it there", worker, resource);
-}
+static const struct {
+    const char *reason, *template;
+} rejections[] = {
+    {"QuotaExceeded", "kubectl --context %w -n %n describe resourcequota # the quota and its use"},
+    {"NamespaceNotFound", "kubectl --context %w create namespace %n # or createNamespaces: true in the configuration"},
+    {"Unauthorized", JOIN},
+    {"Forbidden", "wharf rbac --for worker | kubectl --context %w apply -f - # the host's rights there"},
+    {"NameConflict", "kubectl --context %w -n %n get %r %o # an object that is not the host's has the name"},
+    {"KindNotFound", "kubectl --context %w get crd %r # install it there"},
+};
+
+static const char *const obstacles[] = {
+    [OBSTACLE_UNREACHABLE] = "kubectl --context %w get --raw /readyz # whether %w answers",
+    [OBSTACLE_KIND] = "kubectl --context %w api-resources --api-group=%g # whether %w serves the kind",
+    [OBSTACLE_PAUSED] = "kubectl --context %w get %r -A -l wharf.dev/origin # delete mirrors without a workload",
+    [OBSTACLE_CREDENTIALS] = JOIN,
+    [OBSTACLE_REFUSED] = "wharf status workers # %w %b",
+    [OBSTACLE_SUSPECT] = "wharf status workers # %w %b",
+};
+
+#define WORKERS "wharf status workers # the state of each"
+#define IN_THE_WAY "kubectl --context %w -n %n get %r %o -o yaml # the object that is in the way"
+#define RETRY "wharf retry %r/%o -n %n # tries again at once"
+
+static const char *const waitings[WAITINGS] = {
+    [WAITING_NO_WORKER] = WORKERS,
+    [WAITING_CAPACITY] = WORKERS,
+    [WAITING_IDENTITY] = WORKERS,
+    [WAITING_WORKER] = WORKERS,
+    [WAITING_UNGUARDED] = WORKERS,
+    [WAITING_UNKNOWN_WORKER] = "wharf join --context %w --name %w # its worker is not configured",
+    [WAITING_GONE] = "kubectl --context %w -n %n get %r %o -o jsonpath='{.metadata.finalizers}'",
+    [WAITING_PROOF] = IN_THE_WAY,
+    [WAITING_PREDECESSOR] = IN_THE_WAY,
+    [WAITING_EARLIER] = IN_THE_WAY,
+    [WAITING_STATUS] = "kubectl get crd %r -o jsonpath='{.spec.versions[*].subresources}'",
+    [WAITING_REFUSED] = RETRY,
+    [WAITING_BACKOFF] = RETRY,
+    [WAITING_REPEATED] = RETRY,
+    [WAITING_RESUME] = RETRY,
+};
 
 void help_with_worker(struct explain *explain, const char *worker, const struct worker_reason *reason) {
-    switch (reason->obstacle) {
-    case OBSTACLE_UNREACHABLE:
-        help_add(explain, "kubectl --context %s get --raw /readyz # whether %s answers", worker, worker);
-        break;
-    case OBSTACLE_KIND:
-        help_add(explain, "kubectl --context %s api-resources --api-group=%s # whether %s serves the kind", worker,
-                 explain->kind->abi.group, worker);
-        break;
-    case OBSTACLE_PAUSED:
-        help_add(explain, "kubectl --context %s get %s -A -l wharf.dev/origin # delete those without a workload",
-                 worker, explain->kind->plural_group);
-        break;
-    case OBSTACLE_REJECTED:
-        help_with_rejection(explain, worker, reason->reason);
-        break;
-    case OBSTACLE_CREDENTIALS:
-        help_to_join(explain, worker);
-        break;
-    case OBSTACLE_REFUSED:
-    case OBSTACLE_SUSPECT:
-        help_add(explain, "wharf status workers # %s %s", worker, reason->brief);
-        break;
-    default:
-        break;
-    }
+    size_t obstacle = (size_t)reason->obstacle;
+    const char *template = obstacle < sizeof obstacles / sizeof obstacles[0] ? obstacles[obstacle] : NULL;
+    for (size_t i = 0; reason->obstacle == OBSTACLE_REJECTED && i < sizeof rejections / sizeof rejections[0]; i++)
+        if (text_equal(reason->reason, rejections[i].reason))
+            template = rejections[i].template;
+    if (template)
+        add_from(explain, template, worker, reason->brief);
 }
 
 // {"spec":{"suspend":false}} for /spec/suspend.
@@ -101,40 +122,11 @@ static void help_to_resume(struct explain *explain, const struct explain_view *v
 }
 
 static void help_with_waiting(struct explain *explain, const struct workload_view *view) {
-    const char *resource = explain->kind->plural_group, *space = explain->namespace_, *where = view->waits_for;
-    switch (view->waiting) {
-    case WAITING_NO_WORKER:
-    case WAITING_CAPACITY:
-    case WAITING_IDENTITY:
-    case WAITING_WORKER:
-    case WAITING_UNGUARDED:
-        help_add(explain, "wharf status workers # the state of each");
-        break;
-    case WAITING_UNKNOWN_WORKER:
-        help_add(explain, "wharf join --context %s --name %s # its worker is not configured",
-                 view->cluster ? view->cluster : "CONTEXT", view->cluster ? view->cluster : "NAME");
-        break;
-    case WAITING_GONE:
-        if (where)
-            help_add(explain, "kubectl --context %s -n %s get %s %s -o jsonpath='{.metadata.finalizers}'", where, space,
-                     resource, explain->name);
-        break;
-    case WAITING_PROOF:
-    case WAITING_PREDECESSOR:
-    case WAITING_EARLIER:
-        if (where)
-            help_add(explain, "kubectl --context %s -n %s get %s %s -o yaml # what is in the way", where, space,
-                     resource, explain->name);
-        break;
-    case WAITING_STATUS:
-        help_add(explain, "kubectl get crd %s -o jsonpath='{.spec.versions[*].subresources}'", resource);
-        break;
-    default:
-        break;
-    }
-    if (view->waiting == WAITING_REFUSED || view->waiting == WAITING_BACKOFF || view->waiting == WAITING_REPEATED ||
-        view->waiting == WAITING_RESUME)
-        help_add(explain, "wharf retry %s/%s -n %s # tries again at once", resource, explain->name, space);
+    const char *worker = view->waits_for;
+    if (view->waiting == WAITING_UNKNOWN_WORKER)
+        worker = view->cluster ? view->cluster : "NAME";
+    if (waitings[view->waiting])
+        add_from(explain, waitings[view->waiting], worker, NULL);
 }
 
 void help_with_workload(struct explain *explain, const struct explain_view *view) {

@@ -6,32 +6,30 @@
 #include "core/json/writer.h"
 #include "core/serve/api/api.h"
 
-// One request as its function sees it. What fails is answered with api_failed or api_answer_failure.
+// One request as its function sees it.
 struct api_call {
     const struct api_source *source;
     const struct api_request *request;
-    const char *rest; // of the path, below the function's own: "jobs/a/b"
-    struct buffer *body;
+    const char *rest;  // of the path, below the function's own: "jobs/a/b"
     struct writer out; // into the body
-    unsigned code;
+    bool expired;      // the error is that changes since then are unknown: 410
 };
 
 const char *api_parameter(const struct api_call *call, const char *name); // NULL: not given
-// Replaces the body by a metav1.Status.
-void api_answer_failure(struct api_call *call, unsigned code, const char *reason, const char *message);
-void api_failed(struct api_call *call, struct error *error); // takes the error
 
 // Members of an open object, also for the stream. NULL: written.
 struct error *api_put_status(const struct api_source *source, struct writer *out);
 struct error *api_put_workers(const struct api_source *source, struct writer *out);
 
-void api_status(struct api_call *call);
-void api_adapters(struct api_call *call);
-void api_workers(struct api_call *call);
-void api_workloads(struct api_call *call);
-void api_explain(struct api_call *call);
-void api_rights(struct api_call *call);
+// Each writes the members of the answer's object, or returns the error that is answered in its place.
+struct error *api_adapters(struct api_call *call);
+struct error *api_workloads(struct api_call *call);
+struct error *api_explain(struct api_call *call);
+struct error *api_rights(struct api_call *call);
 
 const char *api_phase_name(size_t phase);
+// "kind", "group" and "resource" of the open object.
+void api_put_kind(const wharf_kind *kind, struct writer *out);
+void api_put_versions(const struct kind *kind, struct writer *out);
 
 #endif

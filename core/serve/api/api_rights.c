@@ -32,24 +32,17 @@ static void put_kind(const struct kind *kind, struct writer *out) {
     writer_object(out, NULL);
     writer_string(out, "group", kind->abi.group);
     writer_string(out, "resource", kind->abi.plural);
-    writer_array(out, "versions");
-    for (const char *const *v = kind->abi.versions; *v; v++)
-        writer_string(out, NULL, *v);
-    writer_end(out, ']');
+    api_put_versions(kind, out);
     writer_end(out, '}');
 }
 
-void api_rights(struct api_call *call) {
+struct error *api_rights(struct api_call *call) {
     struct host_snapshot snapshot;
     const struct api_source *source = call->source;
     const struct adapters *adapters = api_adapters_of(source);
     const char *account = api_parameter(call, "account"), *logs = api_parameter(call, "logs");
     const char *exec = api_parameter(call, "exec");
-    struct error *error = source->snapshot(source->ctx, &snapshot);
-    if (error) {
-        api_failed(call, error);
-        return;
-    }
+    TRY(source->snapshot(source->ctx, &snapshot));
     struct rights rights;
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)adapters->kinds,
                                    .n_kinds = adapters->n_kinds,
@@ -57,13 +50,9 @@ void api_rights(struct api_call *call) {
                                    .exec = exec && strcmp(exec, "true") == 0,
                                    .features = snapshot.features,
                                    .account = account ? account : RIGHTS_ACCOUNT};
-    error = rights_worker(&wanted, &rights);
+    struct error *error = rights_worker(&wanted, &rights);
     source->free_snapshot(&snapshot);
-    if (error) {
-        api_failed(call, error);
-        return;
-    }
-    writer_object(&call->out, NULL);
+    TRY(error);
     writer_array(&call->out, "items");
     for (size_t i = 0; i < rights.count; i++)
         put_right(&rights.list[i], &call->out);
@@ -72,6 +61,6 @@ void api_rights(struct api_call *call) {
     for (size_t k = 0; k < adapters->n_kinds; k++)
         put_kind(adapters->kinds[k], &call->out);
     writer_end(&call->out, ']');
-    writer_end(&call->out, '}');
     rights_free(&rights);
+    return NULL;
 }

@@ -14,6 +14,19 @@ const char *api_phase_name(size_t phase) {
     return phase < STATS_PHASES ? phase_names[phase] : phase_names[WHARF_ACTIVE];
 }
 
+void api_put_kind(const wharf_kind *kind, struct writer *out) {
+    writer_string(out, "kind", kind->kind);
+    writer_string(out, "group", kind->group);
+    writer_string(out, "resource", kind->plural);
+}
+
+void api_put_versions(const struct kind *kind, struct writer *out) {
+    writer_array(out, "versions");
+    for (const char *const *v = kind->abi.versions; *v; v++)
+        writer_string(out, NULL, *v);
+    writer_end(out, ']');
+}
+
 // The lines of /readyz.
 static void put_reasons(const struct host_snapshot *snapshot, struct writer *out) {
     AUTO_BUFFER(lines, 64 << 10);
@@ -133,9 +146,7 @@ static void put_election(const struct election_state *state, struct writer *out)
 
 struct error *api_put_status(const struct api_source *source, struct writer *out) {
     struct host_snapshot snapshot;
-    struct error *error = source->snapshot(source->ctx, &snapshot);
-    if (error)
-        return error;
+    TRY(source->snapshot(source->ctx, &snapshot));
     writer_string(out, "version", WHARF_VERSION);
     writer_string(out, "origin", snapshot.origin);
     const char *uid = snapshot.stats.n_clusters > 0 ? snapshot.stats.clusters[ENGINE_MANAGEMENT].uid : "";
@@ -158,25 +169,11 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
     return NULL;
 }
 
-void api_status(struct api_call *call) {
-    writer_object(&call->out, NULL);
-    struct error *error = api_put_status(call->source, &call->out);
-    if (error)
-        api_failed(call, error);
-    else
-        writer_end(&call->out, '}');
-}
-
 static void put_kind(const struct host_snapshot *snapshot, const struct kind *kind, struct writer *out,
                      uint64_t *errors) {
     writer_object(out, NULL);
-    writer_string(out, "kind", kind->abi.kind);
-    writer_string(out, "group", kind->abi.group);
-    writer_string(out, "resource", kind->abi.plural);
-    writer_array(out, "versions");
-    for (const char *const *v = kind->abi.versions; *v; v++)
-        writer_string(out, NULL, *v);
-    writer_end(out, ']');
+    api_put_kind(&kind->abi, out);
+    api_put_versions(kind, out);
     writer_string(out, "managedBy", kind->managed_by);
     writer_end(out, '}');
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
@@ -199,20 +196,15 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
     writer_end(out, '}');
 }
 
-void api_adapters(struct api_call *call) {
+struct error *api_adapters(struct api_call *call) {
     struct host_snapshot snapshot;
     const struct api_source *source = call->source;
-    struct error *error = source->snapshot(source->ctx, &snapshot);
-    if (error) {
-        api_failed(call, error);
-        return;
-    }
-    writer_object(&call->out, NULL);
+    TRY(source->snapshot(source->ctx, &snapshot));
     writer_array(&call->out, "items");
     const struct adapters *adapters = api_adapters_of(source);
     for (size_t a = 0; a < adapters->count; a++)
         put_adapter(&snapshot, adapters->list[a], &call->out);
     writer_end(&call->out, ']');
-    writer_end(&call->out, '}');
     source->free_snapshot(&snapshot);
+    return NULL;
 }

@@ -23,9 +23,7 @@ static struct error *put_changed(const struct api_source *source, const struct a
     AUTO_BUFFER(data, DATA_MAX);
     struct writer writer = {.out = &data};
     writer_object(&writer, NULL);
-    struct error *error = put(source, &writer);
-    if (error)
-        return error;
+    TRY(put(source, &writer));
     writer_end(&writer, '}');
     if (data.failed)
         return error_no_memory();
@@ -71,12 +69,8 @@ static struct error *put_workloads(const struct api_source *source, struct api_w
 }
 
 struct error *api_watch_batch(const struct api_source *source, struct api_watch *watch, struct buffer *out) {
-    struct error *error = put_workloads(source, watch, out);
-    if (!error)
-        error = put_changed(source, watch, "workers", api_put_workers, &watch->workers, out);
-    if (!error)
-        error = put_changed(source, watch, "status", api_put_status, &watch->status, out);
-    if (!error && out->failed)
-        error = error_no_memory();
-    return error;
+    TRY(put_workloads(source, watch, out));
+    TRY(put_changed(source, watch, "workers", api_put_workers, &watch->workers, out));
+    TRY(put_changed(source, watch, "status", api_put_status, &watch->status, out));
+    return out->failed ? error_no_memory() : NULL;
 }

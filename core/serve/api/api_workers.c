@@ -105,11 +105,8 @@ static void put_kinds(const struct host_snapshot *snapshot, const struct stats_c
     writer_array(out, "kinds");
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
         const struct stats_watch *watch = &cluster->watches[k];
-        const wharf_kind *kind = &snapshot->kinds[k]->abi;
         writer_object(out, NULL);
-        writer_string(out, "kind", kind->kind);
-        writer_string(out, "group", kind->group);
-        writer_string(out, "resource", kind->plural);
+        api_put_kind(&snapshot->kinds[k]->abi, out);
         writer_string(out, "state", watch_name(watch->state));
         writer_bool(out, "eligible", watch->eligible);
         writer_bool(out, "paused", watch->paused);
@@ -252,22 +249,11 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
 
 struct error *api_put_workers(const struct api_source *source, struct writer *out) {
     struct host_snapshot snapshot;
-    struct error *error = source->snapshot(source->ctx, &snapshot);
-    if (error)
-        return error;
+    TRY(source->snapshot(source->ctx, &snapshot));
     writer_array(out, "items");
     for (size_t c = 1; c < snapshot.stats.n_clusters; c++)
         put_worker(&snapshot, c, out);
     writer_end(out, ']');
     source->free_snapshot(&snapshot);
     return NULL;
-}
-
-void api_workers(struct api_call *call) {
-    writer_object(&call->out, NULL);
-    struct error *error = api_put_workers(call->source, &call->out);
-    if (error)
-        api_failed(call, error);
-    else
-        writer_end(&call->out, '}');
 }

@@ -28,10 +28,7 @@ static void put_waiting(const struct workload_view *view, struct writer *out) {
 }
 
 void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out) {
-    const wharf_kind *kind = &api_adapters_of(source)->kinds[view->kind]->abi;
-    writer_string(out, "kind", kind->kind);
-    writer_string(out, "group", kind->group);
-    writer_string(out, "resource", kind->plural);
+    api_put_kind(&api_adapters_of(source)->kinds[view->kind]->abi, out);
     writer_string(out, "namespace", view->namespace_);
     writer_string(out, "name", view->name);
     writer_string(out, "uid", view->uid);
@@ -175,26 +172,22 @@ void listing_put_end(const struct listing *listing, struct writer *out) {
     writer_uint(out, "sequence", listing->start);
 }
 
-void api_workloads(struct api_call *call) {
+struct error *api_workloads(struct api_call *call) {
     struct listing listing = {.source = call->source, .out = &call->out};
     struct error *error = read_parameters(call, &listing);
-    writer_object(&call->out, NULL);
     writer_array(&call->out, "items");
     if (!error)
         error = listing_run(&listing);
     writer_end(&call->out, ']');
-    if (error) {
-        api_failed(call, error);
-    } else if (listing.expired) {
-        api_answer_failure(call, 410, "Expired",
-                           "not all changes since then are known any more: list without since, and go on from there");
-    } else {
-        listing_put_end(&listing, &call->out);
-        char more[48] = "";
-        if (listing.more)
-            snprintf(more, sizeof more, "%" PRIu64 ".%" PRIu64, listing.start, listing.after);
-        writer_string(&call->out, "continue", more);
-        writer_end(&call->out, '}');
-    }
+    call->expired = !error && listing.expired;
+    if (call->expired)
+        error = error_new(ERROR_INVALID,
+                          "not all changes since then are known any more: list without since, and go on from there");
+    listing_put_end(&listing, &call->out);
+    char more[48] = "";
+    if (listing.more)
+        snprintf(more, sizeof more, "%" PRIu64 ".%" PRIu64, listing.start, listing.after);
+    writer_string(&call->out, "continue", more);
     listing_clear(&listing);
+    return error;
 }

@@ -26,7 +26,7 @@ static void an_explanation_says_where_why_and_what_would_help(void **state) {
     assert_at(&desk, "/workers/0/reason", "\"rejected the mirror: meddled\"");
     assert_at(&desk, "/mirror", "null");
     assert_at(&desk, "/help/0",
-              "\"wharf rbac --for worker | kubectl --context w1 apply -f - # what the host may do there\"");
+              "\"wharf rbac --for worker | kubectl --context w1 apply -f - # the host's rights there\"");
     assert_at(&desk, "/help/2", "\"wharf retry jobs.batch/a -n default # tries again at once\"");
     desk.stage.meddle = NULL;
     stage_run(&desk.stage, 20 * CLOCK_MINUTE);
