@@ -6,7 +6,6 @@
 #include "core/base/digest.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/serve/access/known_tokens.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,17 +19,16 @@
 // An answer of the API server. For a token: the user. For an access: a refusal, or NULL.
 struct kept {
     unsigned char key[DIGEST_SHA256_LEN];
-    int64_t until_ns;
+    int64_t used_ns, until_ns;
     char *first, *second;
 };
 
 struct auth {
     struct auth_reviewer reviewer;
     uint64_t salt[2];
-    struct known_tokens known;
     pthread_mutex_t lock;
-    struct kept kept[KEPT];
-    size_t next; // the one to be replaced
+    struct kept answers[KEPT];
+    struct kept known[KEPT]; // tokens that were valid a while ago, which do not wait behind new ones
 };
 
 struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out) {
@@ -42,7 +40,6 @@ struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out) 
         auth->reviewer.kept_ns = AUTH_KEPT_NS;
     auth->salt[0] = random_system();
     auth->salt[1] = random_system();
-    known_tokens_init(&auth->known);
     pthread_mutex_init(&auth->lock, NULL);
     *out = auth;
     return NULL;
@@ -57,10 +54,11 @@ static void kept_clear(struct kept *kept) {
 void auth_free(struct auth *auth) {
     if (!auth)
         return;
-    for (size_t i = 0; i < KEPT; i++)
-        kept_clear(&auth->kept[i]);
+    for (size_t i = 0; i < KEPT; i++) {
+        kept_clear(&auth->answers[i]);
+        kept_clear(&auth->known[i]);
+    }
     pthread_mutex_destroy(&auth->lock);
-    known_tokens_destroy(&auth->known);
     free(auth);
 }
 
@@ -70,35 +68,47 @@ void auth_user_clear(struct auth_user *user) {
     *user = (struct auth_user){0};
 }
 
+// Under the lock. NULL: there is none that is valid now.
+static struct kept *find_kept(struct kept list[KEPT], const unsigned char *key, int64_t now_ns) {
+    for (size_t i = 0; i < KEPT; i++)
+        if (now_ns < list[i].until_ns && memcmp(list[i].key, key, sizeof list[i].key) == 0) {
+            list[i].used_ns = now_ns;
+            return &list[i];
+        }
+    return NULL;
+}
+
 // Whether an answer is kept; copies its texts. False also when out of memory: the API server is asked again.
 static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, char **first, char **second) {
-    bool found = false;
     *first = *second = NULL;
     pthread_mutex_lock(&auth->lock);
-    for (size_t i = 0; i < KEPT && !found; i++) {
-        const struct kept *kept = &auth->kept[i];
-        if (now_ns >= kept->until_ns || memcmp(kept->key, key, sizeof kept->key) != 0)
-            continue;
-        found = text_set(first, kept->first) && text_set(second, kept->second);
-        break;
-    }
+    const struct kept *kept = find_kept(auth->answers, key, now_ns);
+    bool found = kept && text_set(first, kept->first) && text_set(second, kept->second);
     pthread_mutex_unlock(&auth->lock);
-    if (!found) {
-        free(*first);
-        *first = NULL;
-    }
+    if (!found)
+        (void)text_set(first, NULL);
     return found;
 }
 
-static void keep(struct auth *auth, const unsigned char *key, int64_t now_ns, const char *first, const char *second) {
-    struct kept made = {.until_ns = now_ns + auth->reviewer.kept_ns};
+// Before every other use: an entry that is not valid any more.
+static int64_t last_use(const struct kept *kept, int64_t now_ns) {
+    return now_ns < kept->until_ns ? kept->used_ns : INT64_MIN;
+}
+
+// In the place of the entry that was used least recently.
+static void keep(struct auth *auth, struct kept list[KEPT], const unsigned char *key, int64_t now_ns, int64_t for_ns,
+                 const char *first, const char *second) {
+    struct kept made = {.used_ns = now_ns, .until_ns = now_ns + for_ns};
     memcpy(made.key, key, sizeof made.key);
     if (!text_set(&made.first, first) || !text_set(&made.second, second)) {
         kept_clear(&made);
         return;
     }
     pthread_mutex_lock(&auth->lock);
-    struct kept *place = &auth->kept[auth->next++ % KEPT];
+    struct kept *known = find_kept(list, key, now_ns), *place = known ? known : list;
+    for (size_t i = 0; !known && i < KEPT; i++)
+        if (last_use(&list[i], now_ns) < last_use(place, now_ns))
+            place = &list[i];
     kept_clear(place);
     *place = made;
     pthread_mutex_unlock(&auth->lock);
@@ -198,10 +208,24 @@ static bool key_of(const struct auth *auth, const char *kind, const char *a, con
     return ok;
 }
 
+static bool is_known(struct auth *auth, const unsigned char *key, int64_t now_ns) {
+    pthread_mutex_lock(&auth->lock);
+    bool known = find_kept(auth->known, key, now_ns);
+    pthread_mutex_unlock(&auth->lock);
+    return known;
+}
+
 bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
     unsigned char key[DIGEST_SHA256_LEN];
-    return strlen(token) <= TOKEN_MAX && key_of(auth, "token", token, "", key) &&
-           known_tokens_have(&auth->known, key, now_ns);
+    return strlen(token) <= TOKEN_MAX && key_of(auth, "token", token, "", key) && is_known(auth, key, now_ns);
+}
+
+static void forget_token(struct auth *auth, const unsigned char *key, int64_t now_ns) {
+    pthread_mutex_lock(&auth->lock);
+    struct kept *kept = find_kept(auth->known, key, now_ns);
+    if (kept)
+        kept_clear(kept);
+    pthread_mutex_unlock(&auth->lock);
 }
 
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out) {
@@ -211,14 +235,16 @@ struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns
         return error_new(ERROR_REFUSED, "the bearer token is longer than %zu bytes", TOKEN_MAX);
     if (!key_of(auth, "token", token, "", key))
         return error_no_memory();
-    if (recall(auth, key, now_ns, &out->name, &out->spec))
+    if (recall(auth, key, now_ns, &out->name, &out->spec)) {
+        (void)is_known(auth, key, now_ns); // the token is in use
         return NULL;
+    }
     struct error *error = ask_token(auth, token, out);
     if (!error) {
-        keep(auth, key, now_ns, out->name, out->spec);
-        known_tokens_add(&auth->known, key, now_ns, now_ns + AUTH_KNOWN_NS);
+        keep(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, out->name, out->spec);
+        keep(auth, auth->known, key, now_ns, AUTH_KNOWN_NS, NULL, NULL);
     } else if (error->code == ERROR_REFUSED) {
-        known_tokens_remove(&auth->known, key);
+        forget_token(auth, key, now_ns);
     }
     return error;
 }
@@ -286,7 +312,7 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
         struct error *error = ask_access(auth, user, attributes.data, &allowed);
         if (error)
             return error;
-        keep(auth, key, now_ns, allowed ? "yes" : "no", NULL);
+        keep(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, allowed ? "yes" : "no", NULL);
         answer = strdup(allowed ? "yes" : "no");
     }
     if (!answer)
