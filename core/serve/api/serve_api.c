@@ -13,14 +13,14 @@
 #define ROUND_NS CLOCK_SECOND
 #define QUIET_ROUNDS 15 // after so many without an event, a comment shows that the connection works
 
-void serve_api(struct web_call *call) {
+struct error *serve_api(struct web_call *call) {
     AUTO_BUFFER(body, WEB_BODY_MAX);
     struct api_request request = {.path = call->path, call->parameters, call->n_parameters};
     unsigned code = 0;
     if (!api_get(call->server->source.api, &request, &body, &code))
-        web_fail(call, MHD_HTTP_NOT_FOUND, "not found: %s", request.path);
-    else
-        web_answer(call, code, WEB_JSON, &body);
+        return error_new(ERROR_NOT_FOUND, "not found: %s", request.path);
+    web_answer(call, code, WEB_JSON, &body);
+    return NULL;
 }
 
 struct watch_reader {
@@ -115,14 +115,13 @@ static uint64_t resume_from(const struct web_call *call) {
     return given && text_to_int64(given, &sequence) && sequence > 0 ? (uint64_t)sequence : 0;
 }
 
-void serve_watch(struct web_call *call) {
+struct error *serve_watch(struct web_call *call) {
     struct watch_reader *reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        web_fail_error(call, error_no_memory());
-        return;
-    }
+    if (!reader)
+        return error_no_memory();
     reader->call = call;
     reader->watch.sequence = resume_from(call);
     buffer_init(&reader->batch, WEB_BODY_MAX);
     web_stream(call, WEB_EVENTS, NULL, &(struct web_reader){read_watch, free_watch, reader});
+    return NULL;
 }

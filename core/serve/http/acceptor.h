@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that accepts connections and passes them on. When file descriptors run out, it logs that and waits, where a
-// server that retries at once would keep a processor busy.
+// The listening socket, and a thread that accepts connections and passes them on. When file descriptors run out, it
+// logs that and waits, where a server that retries at once would keep a processor busy.
 #ifndef WHARF_SERVE_ACCEPTOR_H
 #define WHARF_SERVE_ACCEPTOR_H
 
 #include "core/base/error.h"
 
+#include <stdint.h>
 #include <sys/socket.h>
+
+// A listening socket that does not block. ERROR_INVALID: `address` is no IP address with a port.
+struct error *listen_open(const char *address, int *fd, uint16_t *port);
 
 struct acceptor;
 // Takes `fd`, a listening socket that does not block, also on failure. `take` gets each connection (not blocking,

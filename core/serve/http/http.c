@@ -4,7 +4,6 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/serve/http/listen.h"
 #include "core/serve/pods/logs.h"
 
 #include <netinet/in.h>
@@ -103,13 +102,14 @@ static void serve(struct web_call *call) {
     unsigned code = MHD_HTTP_SERVICE_UNAVAILABLE;
     struct error *error =
         atomic_load(&server->stopping) ? error_new(ERROR_STOPPED, "the host is stopping") : admit(call, &code);
-    if (!error && !lasts)
-        call->route->serve(call);
+    bool admitted = !error;
+    if (admitted && !lasts)
+        error = call->route->serve(call);
     turnstile_leave(&server->answers);
+    if (admitted && lasts)
+        error = call->route->serve(call);
     if (error)
-        web_fail(call, code, "%s", error_text(error));
-    else if (lasts)
-        call->route->serve(call);
+        web_fail(call, admitted ? api_code(error) : code, "%s", error_text(error));
     error_free(error);
 }
 
@@ -282,17 +282,19 @@ static struct error *start_daemon(struct http_server *server) {
     return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
 }
 
-static struct error *start(struct http_server *server, int fd) {
+// *fd becomes -1 once the acceptor owns the descriptor.
+static struct error *start(struct http_server *server, const struct http_tls *tls, int *fd) {
     const struct http_source *source = &server->source;
-    struct error *error =
-        auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth);
-    if (!error)
-        error = grants_new(server->auth, source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS, &server->grants);
-    if (!error)
-        error = start_daemon(server);
-    if (error)
-        close(fd);
-    return error ? error : acceptor_start(fd, add_connection, server->daemon, &server->acceptor);
+    int64_t review_ns = source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS;
+    TRY(ui_open(&server->ui));
+    if (tls)
+        TRY(tls_new(tls->cert_file, tls->key_file, &server->tls));
+    TRY(auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth));
+    TRY(grants_new(server->auth, review_ns, &server->grants));
+    TRY(start_daemon(server));
+    int listening = *fd;
+    *fd = -1;
+    return acceptor_start(listening, add_connection, server->daemon, &server->acceptor);
 }
 
 // A quarter of the file descriptors, so that logs take none from the connections to the clusters.
@@ -317,19 +319,14 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
     pthread_cond_init(&server->session_over, NULL);
     turnstile_init(&server->answers, ANSWERS_AT_ONCE, ANSWERS_WAITING);
     new_tokens_init(&server->new_tokens);
-    struct error *error = ui_open(&server->ui);
-    if (!error && tls)
-        error = tls_new(tls->cert_file, tls->key_file, &server->tls);
-    if (error)
+    struct error *error = start(server, tls, &fd);
+    if (fd >= 0)
         close(fd);
-    else
-        error = start(server, fd);
-    if (error) {
+    if (error)
         http_server_stop(server);
-        return error;
-    }
-    *out = server;
-    return NULL;
+    else
+        *out = server;
+    return error;
 }
 
 struct error *http_tls_check(const struct http_tls *tls) {
@@ -347,12 +344,10 @@ struct error *http_server_start_tls(const char *address, const struct http_tls *
                                     struct http_server **out) {
     int fd = -1;
     uint16_t port = 0;
-    struct error *error = listen_open(address, &fd, &port);
-    if (!error)
-        error = http_server_start_on(fd, tls, source, out);
-    if (!error)
-        (*out)->port = port;
-    return error;
+    TRY(listen_open(address, &fd, &port));
+    TRY(http_server_start_on(fd, tls, source, out));
+    (*out)->port = port;
+    return NULL;
 }
 
 uint16_t http_server_port(const struct http_server *server) {

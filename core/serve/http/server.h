@@ -67,8 +67,8 @@ struct route {
     const char *content_type; // of `make`
     // Answers at once, from memory: fills the body and returns the status code. NULL: `serve` answers.
     unsigned (*make)(struct http_server *server, struct buffer *body);
-    // May wait. Calls exactly one of the functions below that answer.
-    void (*serve)(struct web_call *call);
+    // May wait. Calls exactly one of the functions below that answer, or returns the error that is answered.
+    struct error *(*serve)(struct web_call *call);
 };
 
 // route.c. NULL: there is none. `with_api` false: only paths that have no API behind them.
@@ -131,8 +131,6 @@ const char *web_header(const struct web_call *call, const char *name); // NULL: 
 void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body);
 // A metav1.Status with the usual reason of the code.
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-// With the code of the error (api_code); takes the error.
-void web_fail_error(struct web_call *call, struct error *error);
 // 200, with the bytes of the reader. `note` goes into the header Wharf-Note; it may be NULL, and is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
 // 101 with `headers`, which are copied.
@@ -162,10 +160,10 @@ unsigned page_health(struct http_server *server, struct buffer *body);
 unsigned page_ready(struct http_server *server, struct buffer *body);
 unsigned page_metrics(struct http_server *server, struct buffer *body);
 unsigned page_ui(struct http_server *server, struct buffer *body);
-void serve_api(struct web_call *call);
-void serve_watch(struct web_call *call);
-void serve_pods(struct web_call *call);
-void serve_logs(struct web_call *call);
-void serve_exec(struct web_call *call);
+struct error *serve_api(struct web_call *call);
+struct error *serve_watch(struct web_call *call);
+struct error *serve_pods(struct web_call *call);
+struct error *serve_logs(struct web_call *call);
+struct error *serve_exec(struct web_call *call);
 
 #endif

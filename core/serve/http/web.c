@@ -160,11 +160,6 @@ void web_fail(struct web_call *call, unsigned code, const char *format, ...) {
     web_answer(call, code, WEB_JSON, &body);
 }
 
-void web_fail_error(struct web_call *call, struct error *error) {
-    web_fail(call, api_code(error), "%s", error_text(error));
-    error_free(error);
-}
-
 // A header's value is one line of visible ASCII.
 static char *header_text(const char *text) {
     char *copy = text ? strndup(text, 512) : NULL;

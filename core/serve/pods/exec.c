@@ -112,34 +112,25 @@ static void log_session(const struct exec_session *session, const struct pod *po
 // Opens the worker's side.
 static struct error *connect_worker(struct exec_session *session, struct tunnel_answer *answer) {
     const struct web_call *call = session->call;
-    bool moved = false;
     const struct pod *pod = NULL;
     const struct pod_container *container = NULL;
     const char *named = web_parameter(call, "pod"), *inside = web_parameter(call, "container");
-    struct error *error = target_locate(&session->target, &moved);
-    if (!error)
-        error = target_read(&session->target);
-    if (!error)
-        error = target_pod(&session->target, named && *named ? named : NULL, &pod);
-    if (!error)
-        error = target_container(pod, inside && *inside ? inside : NULL, &container);
-    if (error)
-        return error;
+    TRY(target_open_pods(call, &session->target));
+    TRY(target_pod(&session->target, named && *named ? named : NULL, &pod));
+    TRY(target_container(pod, inside && *inside ? inside : NULL, &container));
     AUTO_BUFFER(path, PATH_MAX_BYTES);
-    error = make_path(call, &session->target, pod, container, &path);
+    TRY(make_path(call, &session->target, pod, container, &path));
     AUTO_TEXT protocols = subprotocols(call);
     AUTO_TEXT headers = protocols
                             ? text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                                           "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n",
                                           web_header(call, "Sec-WebSocket-Key"), protocols)
                             : NULL;
-    if (!error && !headers)
-        error = error_no_memory();
-    if (error)
-        return error;
+    if (!headers)
+        return error_no_memory();
     log_session(session, pod, container);
-    error = tunnel_open(session->target.direct.transport, path.data, headers, session->target.stop, &session->tunnel,
-                        answer);
+    struct error *error = tunnel_open(session->target.direct.transport, path.data, headers, session->target.stop,
+                                      &session->tunnel, answer);
     if (!error && !session->tunnel)
         error = refusal(session, answer);
     return error;
@@ -209,24 +200,18 @@ static struct error *accept_client(struct exec_session *session, const struct tu
     return NULL;
 }
 
-void serve_exec(struct web_call *call) {
+struct error *serve_exec(struct web_call *call) {
+    TRY(check_upgrade(call));
     struct tunnel_answer answer = {.status = 0};
-    struct exec_session *session = NULL;
-    struct error *error = check_upgrade(call);
-    if (!error && !(session = calloc(1, sizeof *session)))
-        error = error_no_memory();
-    if (!error) {
-        session->call = call;
-        error = target_open(call, &session->target);
-    }
-    if (!error)
-        error = connect_worker(session, &answer);
+    struct exec_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return error_no_memory();
+    session->call = call;
+    struct error *error = connect_worker(session, &answer);
     if (!error)
         error = accept_client(session, &answer);
     tunnel_answer_clear(&answer);
-    if (!error)
-        return;
-    if (session)
+    if (error)
         session_free(session);
-    web_fail_error(call, error);
+    return error;
 }

@@ -197,10 +197,11 @@ static void *run_session(void *arg) {
         (session->options.follow ? follow : read_once)(session);
         if (grant_is_lost(session->call->grant))
             write_lost_grant(session);
-    } else if (!session->answered) {
-        web_fail_error(session->call, TAKE(error));
+    } else if (session->answered) {
+        error_free(error);
+    } else {
+        session->failure = error;
     }
-    error_free(error);
     stream_on_gone(session->stream, NULL, NULL);
     logs_close_sources(session);
     stream_end(session->stream);
@@ -228,39 +229,35 @@ static struct error *read_options(const struct web_call *call, struct log_option
                                 .timestamps = web_flag(call, "timestamps"),
                                 .pod = text_parameter(call, "pod"),
                                 .container = text_parameter(call, "container")};
-    struct error *error = read_number(call, "tailLines", &out->tail);
-    if (!error)
-        error = read_number(call, "sinceSeconds", &out->since_seconds);
-    if (!error && out->pod && out->all_pods)
-        error = error_new(ERROR_INVALID, "pod and allPods cannot be used together");
-    return error;
+    TRY(read_number(call, "tailLines", &out->tail));
+    TRY(read_number(call, "sinceSeconds", &out->since_seconds));
+    if (out->pod && out->all_pods)
+        return error_new(ERROR_INVALID, "pod and allPods cannot be used together");
+    return NULL;
 }
 
 static struct error *start_session(struct log_session *session) {
-    struct error *error = read_options(session->call, &session->options);
-    if (!error)
-        error = target_open(session->call, &session->target);
-    if (!error)
-        error = stream_new(&session->stream);
-    if (!error && thread_start("logs", STACK, run_session, session, &session->thread) != 0)
-        error = error_new(ERROR_STOPPED, "no thread can be started for the log");
-    return error;
+    TRY(read_options(session->call, &session->options));
+    TRY(target_open(session->call, &session->target));
+    TRY(stream_new(&session->stream));
+    if (thread_start("logs", STACK, run_session, session, &session->thread) != 0)
+        return error_new(ERROR_STOPPED, "no thread can be started for the log");
+    return NULL;
 }
 
-void serve_logs(struct web_call *call) {
+struct error *serve_logs(struct web_call *call) {
     struct log_session *session = calloc(1, sizeof *session);
-    if (!session) {
-        web_fail_error(call, error_no_memory());
-        return;
-    }
+    if (!session)
+        return error_no_memory();
     session->call = call;
     struct error *error = start_session(session);
     if (error) {
         session_free(session);
-        web_fail_error(call, error);
-        return;
+        return error;
     }
     stream_wait(session->stream);
-    if (!session->answered)
+    error = TAKE(session->failure);
+    if (error)
         end_session(session);
+    return error;
 }

@@ -47,7 +47,8 @@ struct log_session {
     struct target target;
     struct stream *stream;
     pthread_t thread; // the producer
-    bool answered;    // else the call gets the failure of the session
+    bool answered;
+    struct error *failure; // before it was answered; NULL: none
     struct log_source *sources[LOGS_SOURCES];
     size_t n_sources;
     bool full; // there are more containers

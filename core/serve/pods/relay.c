@@ -34,42 +34,38 @@ static ptrdiff_t client_write(int client, const void *bytes, size_t len) {
     return result_of(send(client, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-// Moves what it can. False: one of the sides is over, and what came from it was passed on.
-static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
-    ptrdiff_t count = 0;
-    if (pipe->start == pipe->end) {
-        pipe->start = pipe->end = 0;
-        count = client_read(client, pipe->bytes, SIZE);
-        if (count < 0)
-            return false;
-        pipe->end = (size_t)count;
-    }
-    ptrdiff_t sent =
-        pipe->start < pipe->end ? tunnel_write(tunnel, pipe->bytes + pipe->start, pipe->end - pipe->start) : 0;
-    if (sent < 0)
-        return false;
-    pipe->start += (size_t)sent;
-    *moved = *moved || count > 0 || sent > 0;
-    return true;
+// Reads into an empty pipe. False: the source has ended.
+static bool fill(struct pipe *pipe, int client, struct tunnel *tunnel) {
+    if (pipe->start < pipe->end)
+        return true;
+    ptrdiff_t count = tunnel ? tunnel_read(tunnel, pipe->bytes, SIZE) : client_read(client, pipe->bytes, SIZE);
+    pipe->start = 0;
+    pipe->end = count > 0 ? (size_t)count : 0;
+    return count >= 0;
 }
 
-static bool to_client(struct pipe *pipe, int client, struct tunnel *tunnel, struct websocket_frames *frames,
+// Moves the bytes that it can. False: one of the sides has ended, and its bytes were passed on.
+static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
+    if (!fill(pipe, client, NULL))
+        return false;
+    size_t len = pipe->end - pipe->start;
+    ptrdiff_t sent = len > 0 ? tunnel_write(tunnel, pipe->bytes + pipe->start, len) : 0;
+    pipe->start += sent > 0 ? (size_t)sent : 0;
+    *moved = *moved || sent > 0;
+    return sent >= 0;
+}
+
+static bool to_client(struct pipe *pipe, size_t max, const struct relay *relay, struct websocket_frames *frames,
                       bool *moved) {
-    ptrdiff_t count = 0;
-    if (pipe->start == pipe->end) {
-        pipe->start = pipe->end = 0;
-        count = tunnel_read(tunnel, pipe->bytes, SIZE);
-        if (count < 0)
-            return false;
-        pipe->end = (size_t)count;
-    }
-    ptrdiff_t sent =
-        pipe->start < pipe->end ? client_write(client, pipe->bytes + pipe->start, pipe->end - pipe->start) : 0;
+    if (!fill(pipe, relay->client, relay->tunnel))
+        return false;
+    size_t len = size_least(pipe->end - pipe->start, max);
+    ptrdiff_t sent = len > 0 ? client_write(relay->client, pipe->bytes + pipe->start, len) : 0;
     if (sent < 0)
         return false;
     websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
     pipe->start += (size_t)sent;
-    *moved = *moved || count > 0 || sent > 0;
+    *moved = *moved || sent > 0;
     return true;
 }
 
@@ -90,25 +86,17 @@ static void wait_for(const struct pipe *up, const struct pipe *down, int client,
 static bool end_frame(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
     int64_t until_ns = clock_now().mono_ns + END_NS;
     for (uint64_t rest; (rest = websocket_frames_rest(frames)) > 0;) {
-        ptrdiff_t count = 0;
-        if (pipe->start == pipe->end) {
-            pipe->start = pipe->end = 0;
-            count = tunnel_read(relay->tunnel, pipe->bytes, SIZE);
-            pipe->end = count > 0 ? (size_t)count : 0;
-        }
-        size_t len = pipe->end - pipe->start;
-        ptrdiff_t sent = client_write(relay->client, pipe->bytes + pipe->start, rest < len ? (size_t)rest : len);
-        if (count < 0 || sent < 0 || clock_now().mono_ns > until_ns)
+        bool moved = false;
+        if (!to_client(pipe, rest < SIZE ? (size_t)rest : SIZE, relay, frames, &moved) ||
+            clock_now().mono_ns > until_ns)
             return false;
-        websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
-        pipe->start += (size_t)sent;
-        if (sent == 0)
+        if (!moved)
             wait_for(&(struct pipe){.start = 0}, pipe, relay->client, tunnel_socket(relay->tunnel));
     }
     return true;
 }
 
-static void tell_lost_grant(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
+static void send_lost_grant(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
     AUTO_BUFFER(close, 256);
     if (!end_frame(relay, pipe, frames))
         return;
@@ -141,11 +129,10 @@ void relay_run(const struct relay *relay) {
     bool open = send_early(relay);
     while (open && !is_over(relay)) {
         bool moved = false;
-        open = to_tunnel(&up, relay->client, relay->tunnel, &moved) &&
-               to_client(&down, relay->client, relay->tunnel, &frames, &moved);
+        open = to_tunnel(&up, relay->client, relay->tunnel, &moved) && to_client(&down, SIZE, relay, &frames, &moved);
         if (open && !moved)
             wait_for(&up, &down, relay->client, tunnel_socket(relay->tunnel));
     }
     if (grant_is_lost(relay->grant))
-        tell_lost_grant(relay, &down, &frames);
+        send_lost_grant(relay, &down, &frames);
 }

@@ -35,19 +35,9 @@ static void put_pod(struct writer *out, const struct target *target, const struc
     writer_end(out, '}');
 }
 
-static void read_pods(struct web_call *call) {
-    struct target target;
-    bool moved = false;
-    struct error *error = target_open(call, &target);
-    if (!error)
-        error = target_locate(&target, &moved);
-    if (!error)
-        error = target_read(&target);
-    if (error) {
-        target_close(&target);
-        web_fail_error(call, error);
-        return;
-    }
+static struct error *read_pods(struct web_call *call) {
+    __attribute__((cleanup(target_close))) struct target target;
+    TRY(target_open_pods(call, &target));
     AUTO_BUFFER(body, WEB_BODY_MAX);
     struct writer out = {.out = &body};
     writer_object(&out, NULL);
@@ -59,16 +49,16 @@ static void read_pods(struct web_call *call) {
     writer_string(&out, "incomplete", target.pods.blind ? error_text(target.pods.blind) : NULL);
     writer_end(&out, '}');
     buffer_char(&body, '\n');
-    target_close(&target);
     web_answer(call, MHD_HTTP_OK, WEB_JSON, &body);
+    return NULL;
 }
 
 // Each waits for a worker: the rest of the API has the other places of the turnstile.
-void serve_pods(struct web_call *call) {
-    struct http_server *server = call->server;
-    if (atomic_fetch_add(&server->pods_readers, 1) < READERS)
-        read_pods(call);
-    else
-        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "pods are being read for %d callers: try again", READERS);
-    atomic_fetch_sub(&server->pods_readers, 1);
+struct error *serve_pods(struct web_call *call) {
+    atomic_uint *readers = &call->server->pods_readers;
+    struct error *error = atomic_fetch_add(readers, 1) < READERS
+                              ? read_pods(call)
+                              : error_new(ERROR_STOPPED, "pods are being read for %d callers: try again", READERS);
+    atomic_fetch_sub(readers, 1);
+    return error;
 }

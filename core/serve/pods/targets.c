@@ -30,22 +30,19 @@ static struct error *find_endpoint(const struct target *target, struct endpoint 
 
 static struct error *connect_to(struct target *target) {
     struct endpoint *endpoint = NULL;
-    struct error *error = find_endpoint(target, &endpoint);
-    if (error)
-        return error;
+    TRY(find_endpoint(target, &endpoint));
     direct_close(&target->direct);
     return direct_open(endpoint, target->mirror.cluster, target->stop, &target->direct);
 }
 
 // Renewed credentials are used from now on.
-static struct error *look_at_endpoint(struct target *target) {
+static struct error *renew_endpoint(struct target *target) {
     struct endpoint *endpoint = NULL;
     if (!target->direct.client || target->moved)
         return NULL;
-    struct error *error = find_endpoint(target, &endpoint);
-    if (!error)
-        target->moved = !direct_renew(&target->direct, endpoint);
-    return error;
+    TRY(find_endpoint(target, &endpoint));
+    target->moved = !direct_renew(&target->direct, endpoint);
+    return NULL;
 }
 
 struct error *target_locate(struct target *target, bool *moved) {
@@ -56,21 +53,20 @@ struct error *target_locate(struct target *target, bool *moved) {
         target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
                         strcmp(mirror.uid, target->mirror.uid) != 0;
         target->mirror = mirror;
-        error = look_at_endpoint(target);
+        error = renew_endpoint(target);
     }
     *moved = target->moved;
     return error;
 }
 
 struct error *target_read(struct target *target) {
-    struct error *error = target->moved || !target->direct.client ? connect_to(target) : NULL;
-    if (error)
-        return error;
+    if (target->moved || !target->direct.client)
+        TRY(connect_to(target));
     target->moved = false;
     struct pods pods;
     const struct pods_source source = {get, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
-    error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
+    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller
     if (error)
@@ -82,15 +78,20 @@ struct error *target_read(struct target *target) {
 
 struct error *target_open(const struct web_call *call, struct target *out) {
     *out = (struct target){.source = &call->server->source, .stop = &call->server->stopping};
-    struct error *error = api_find_kind(out->source->api, call->segments[0], &out->kind);
-    if (error)
-        return error;
+    TRY(api_find_kind(out->source->api, call->segments[0], &out->kind));
     out->namespace_ = strdup(call->segments[1]);
     out->name = strdup(call->segments[2]);
     if (out->namespace_ && out->name)
         return NULL;
     target_close(out);
     return error_no_memory();
+}
+
+struct error *target_open_pods(const struct web_call *call, struct target *out) {
+    bool moved = false;
+    TRY(target_open(call, out));
+    TRY(target_locate(out, &moved));
+    return target_read(out);
 }
 
 void target_close(struct target *target) {

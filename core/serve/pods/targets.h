@@ -22,6 +22,8 @@ struct target {
 
 // The workload that the path of the call names.
 struct error *target_open(const struct web_call *call, struct target *out);
+// The same; also finds the mirror, and reads its pods.
+struct error *target_open_pods(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
 // Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has
