@@ -65,13 +65,13 @@ static struct namespace_ *find_or_make(struct namespace_labels *table, const cha
     return NULL;
 }
 
-static void changed(struct engine *engine) {
+static void decide_soon(struct engine *engine) {
     struct namespace_labels *table = engine->namespace_labels;
     if (table->due_ns == CLOCK_NEVER)
         table->due_ns = clock_later(engine->now.mono_ns, table->ticked_ns + CHANGED_NS);
 }
 
-static void take_one(struct engine *engine, const char *name, const char *labels) {
+static void set_labels(struct engine *engine, const char *name, const char *labels) {
     struct namespace_ *one = find_or_make(engine->namespace_labels, name);
     char *copy = labels && *labels ? strdup(labels) : NULL;
     if (!one || (labels && *labels && !copy)) { // it keeps the labels it had
@@ -80,59 +80,51 @@ static void take_one(struct engine *engine, const char *name, const char *labels
     }
     one->seen = true;
     if (!text_equal(one->labels, copy) || !engine->namespace_labels->listed)
-        changed(engine);
+        decide_soon(engine);
     free(one->labels);
     one->labels = copy;
 }
 
-static void listed(struct engine *engine) {
+static void begin_list(struct namespace_labels *table) {
     size_t cursor = 0;
-    for (struct namespace_ *one; (one = map_next(&engine->namespace_labels->map, &cursor));)
-        if (!one->seen) {
-            map_remove(&engine->namespace_labels->map, one->name);
-            free_one(one);
-            changed(engine);
-        }
-    if (!engine->namespace_labels->listed)
-        changed(engine);
-    engine->namespace_labels->listed = true;
-}
-
-static void forget(struct engine *engine) {
-    size_t cursor = 0;
-    for (struct namespace_ *one; (one = map_next(&engine->namespace_labels->map, &cursor));) {
-        map_remove(&engine->namespace_labels->map, one->name);
-        free_one(one);
-    }
-    engine->namespace_labels->listed = false;
-}
-
-static void listing(struct engine *engine) {
-    size_t cursor = 0;
-    for (struct namespace_ *one; (one = map_next(&engine->namespace_labels->map, &cursor));)
+    for (struct namespace_ *one; (one = map_next(&table->map, &cursor));)
         one->seen = false;
 }
 
+// Returns whether there were any.
+static bool drop_unseen(struct namespace_labels *table) {
+    size_t cursor = 0, before = table->map.count;
+    for (struct namespace_ *one; (one = map_next(&table->map, &cursor));)
+        if (!one->seen)
+            free_one(map_remove(&table->map, one->name));
+    return table->map.count < before;
+}
+
 void namespace_labels_take(struct engine *engine, const struct engine_event *event) {
+    struct namespace_labels *table = engine->namespace_labels;
     struct namespace_ *one = NULL;
     switch (event->space.news) {
     case NAMESPACES_LISTING:
-        listing(engine);
+        begin_list(table);
         break;
     case NAMESPACES_LISTED:
-        listed(engine);
+        if (drop_unseen(table) || !table->listed)
+            decide_soon(engine);
+        table->listed = true;
         break;
     case NAMESPACES_UNKNOWN:
-        forget(engine);
+        begin_list(table);
+        (void)drop_unseen(table);
+        table->listed = false;
         break;
     case NAMESPACE_SEEN:
-        take_one(engine, event->space.name, event->space.labels);
+        set_labels(engine, event->space.name, event->space.labels);
         break;
     case NAMESPACE_GONE:
-        one = map_remove(&engine->namespace_labels->map, event->space.name);
+        one = map_remove(&table->map, event->space.name);
         if (one) {
             free_one(one);
-            changed(engine);
+            decide_soon(engine);
         }
         break;
     }

@@ -5,7 +5,6 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/placement/placement_limit.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/shard/shard_of.h"
@@ -71,11 +70,42 @@ static void read_names(const struct engine *engine, const char *text, struct pla
             placement_exclude(view, c, OBSTACLE_PINNED, CLOCK_NEVER);
 }
 
+// A kind whose workloads are not known yet: some of them may be in the worker.
+static bool is_uncounted(const struct engine *engine, size_t *kind) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
+        if (!watch->listed && watch->state != REFLECTOR_ABSENT) {
+            *kind = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
+                        size_t *active, size_t *kind) {
+    const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
+    size_t own = entry->active_in == cluster ? 1 : 0;
+    *limit = facts->max_kind;
+    *active = facts->active_kind - own;
+    if (facts->max_active == 0 || (*limit > 0 && *active >= *limit))
+        return true;
+    *limit = facts->max_active;
+    *active = facts->active - own;
+    return *active >= *limit || !is_uncounted(engine, kind);
+}
+
+static bool limit_is_reached(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    size_t limit = 0, active = 0, kind = 0;
+    bool known = placement_limit_of(engine, entry, cluster, &limit, &active, &kind);
+    return !known || (limit > 0 && active >= limit);
+}
+
 // The workload itself is not counted, where it was before.
 static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {
     for (size_t c = 1; engine->workers_are_limited && c < view->n_clusters; c++) {
         if (cluster_is_vacant(engine, c) || view->workers[c].obstacle != OBSTACLE_NONE ||
-            !placement_limit_is_reached(engine, entry, c))
+            !limit_is_reached(engine, entry, c))
             continue;
         placement_exclude(view, c, OBSTACLE_FULL, CLOCK_NEVER);
         view->waits_for_room = true;

@@ -14,4 +14,9 @@ bool placement_is_limited(const struct engine *engine, const struct entry *entry
 bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out);
 void placement_view_clear(struct placement_view *view); // also for __attribute__((cleanup))
 
+// maxActive: the limit, of all kinds or of the entry's, whichever is reached, and the number of workloads in the worker
+// without this one. False: the number is unknown, since *kind is not listed.
+bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
+                        size_t *active, size_t *kind);
+
 #endif

@@ -6,54 +6,48 @@
 #include "core/engine/decide/decide_pending.h"
 #include "core/engine/facts.h"
 #include "core/engine/placement/namespaces.h"
-#include "core/engine/placement/placement_limit.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/shard/shard_of.h"
 
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define REASONS_MAX 8 // workers, or reasons, named in one sentence
 
-static void fill(struct worker_reason *out, enum worker_obstacle obstacle, const char *brief, const char *text) {
-    out->obstacle = obstacle;
+// `text` is a format.
+__attribute__((format(printf, 4, 5))) static void fill(struct worker_reason *out, enum worker_obstacle obstacle,
+                                                       const char *brief, const char *text, ...) {
+    va_list arguments;
+    va_start(arguments, text);
+    vsnprintf(out->text, sizeof out->text, text, arguments);
+    va_end(arguments);
     text_copy(out->brief, sizeof out->brief, brief);
-    text_copy(out->text, sizeof out->text, text);
+    out->obstacle = obstacle;
 }
 
-static void fill_with(struct worker_reason *out, enum worker_obstacle obstacle, const char *brief, const char *text,
-                      const char *detail) {
-    char whole[sizeof out->text];
-    snprintf(whole, sizeof whole, "%s%s%s", text, *detail ? ": " : "", detail);
-    fill(out, obstacle, brief, whole);
-}
+// For "%s%s" after a text, which may have details.
+#define DETAILS(details) *(details) ? ": " : "", details
 
-static bool fill_connection(const struct engine *engine, const struct entry *entry, size_t cluster,
+static void fill_connection(const struct engine *engine, const struct entry *entry, size_t cluster,
                             struct worker_reason *out) {
     const struct watch_state *watch = cluster_watch(engine, cluster, entry->kind);
-    const char *problem = engine->stats.clusters[cluster].watches[entry->kind].problem;
     bool silent = engine->contacts[cluster] == CONTACT_LOST;
+    const char *problem = silent ? "" : engine->stats.clusters[cluster].watches[entry->kind].problem;
     if (!silent && watch->state == REFLECTOR_ABSENT)
-        fill_with(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install its CRD", problem);
+        fill(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install its CRD%s%s",
+             DETAILS(problem));
     else if (!silent && (watch->state == REFLECTOR_STARTING || (watch->state == REFLECTOR_CONNECTED && !watch->listed)))
         fill(out, OBSTACLE_CONNECTING, "connecting", "is still connecting");
-    else
-        fill_with(out, OBSTACLE_UNREACHABLE, "unreachable", "is unreachable", silent ? "" : problem);
-    if (out->obstacle == OBSTACLE_UNREACHABLE)
+    else {
+        fill(out, OBSTACLE_UNREACHABLE, "unreachable", "is unreachable%s%s", DETAILS(problem));
         out->since_ns = watch->lost_since_ns;
-    return true;
+    }
 }
 
-static bool fill_kind(const struct engine *engine, const struct entry *entry, size_t cluster,
-                      struct worker_reason *out) {
-    const char *there = cluster_watch(engine, cluster, entry->kind)->version;
-    const char *here = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    snprintf(out->text, sizeof out->text, "serves the kind as %.40s, the management cluster as %.40s",
-             there ? there : "an unknown version", here ? here : "an unknown version");
-    out->obstacle = OBSTACLE_KIND;
-    text_copy(out->brief, sizeof out->brief, "other version of the kind");
-    return true;
+static const char *version_in(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    const char *version = cluster_watch(engine, cluster, entry->kind)->version;
+    return version ? version : "an unknown version";
 }
 
 // The newest rejection by this worker.
@@ -77,7 +71,7 @@ static const char *brief_of(const char *reason) {
         {"Invalid", "invalid there"},
         {"Unauthorized", "credentials rejected"},
         {"NameConflict", "name is taken"},
-        {"MarksTaken", "a policy takes its marks"},
+        {"MarksTaken", "a policy strips wharf's labels"},
         {"CreateFailed", "creates fail"},
         {"FieldsDropped", "drops fields"},
         {"DidNotStart", "did not start"},
@@ -88,14 +82,13 @@ static const char *brief_of(const char *reason) {
     return "rejected it";
 }
 
-static bool fill_rejection(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+static void fill_rejection(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                            struct worker_reason *out) {
     const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);
     out->reason = attempt ? attempt->reason : NULL;
-    fill_with(out, OBSTACLE_REJECTED, brief_of(out->reason), "rejected the mirror",
-              attempt && attempt->message ? attempt->message : "");
+    fill(out, OBSTACLE_REJECTED, brief_of(out->reason), "rejected the mirror%s%s",
+         DETAILS(attempt && attempt->message ? attempt->message : ""));
     out->until_ns = mirror->facts.excluded_until_ns;
-    return true;
 }
 
 // It was withdrawn, or had been rejected when it was given up.
@@ -104,49 +97,46 @@ static void fill_tried(const struct engine *engine, const struct entry *entry, c
     const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);
     bool rejected = attempt && !mirror->facts.tried;
     out->reason = rejected ? attempt->reason : NULL;
-    fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start",
+    fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start", "%s",
          attempt && attempt->message ? attempt->message : "did not start it in time");
     if (!entry->pending->gave_up)
         out->until_ns = entry->pending->round_at_ns;
 }
 
 static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
-    if (policy == WORKER_CORDONED)
-        fill(out, OBSTACLE_CLOSED, "cordoned", "is cordoned, so nothing new is placed there");
-    else if (policy == WORKER_DRAIN_MOVE)
-        fill(out, OBSTACLE_CLOSED, "drained", "is drained: what runs there is moved to other workers");
-    else
-        fill(out, OBSTACLE_CLOSED, "drained",
-             "is drained: what runs there ends there, and nothing new is placed there");
+    fill(out, OBSTACLE_CLOSED, policy == WORKER_CORDONED ? "cordoned" : "drained", "%s",
+         policy == WORKER_CORDONED ? "is cordoned, so nothing new is placed there"
+         : policy == WORKER_DRAIN_MOVE
+             ? "is drained: its running workloads move to other workers"
+             : "is drained: its running workloads end there, and nothing new is placed there");
 }
 
-// Of the worker, whatever the workload.
-static bool find_of_worker(const struct engine *engine, const struct entry *entry, size_t cluster,
+// Reasons that hold for all workloads of the kind.
+static void find_of_worker(const struct engine *engine, const struct entry *entry, size_t cluster,
                            struct worker_reason *out) {
     const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
-    const char *refused = engine->stats.clusters[cluster].refused;
-    bool paused = cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL;
-    if (*refused)
-        fill_with(out, OBSTACLE_REFUSED, "refused", "is refused", refused);
+    const struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    if (*stats->refused)
+        fill(out, OBSTACLE_REFUSED, "refused", "is refused: %s", stats->refused);
     else if (engine->contacts[cluster] == CONTACT_REJECTED)
-        fill_with(out, OBSTACLE_CREDENTIALS, "rejects the host", "rejects the host",
-                  engine->stats.clusters[cluster].rejected);
+        fill(out, OBSTACLE_CREDENTIALS, "rejects the host", "rejects the host%s%s", DETAILS(stats->rejected));
     else if (!facts->connected)
-        return fill_connection(engine, entry, cluster, out);
+        fill_connection(engine, entry, cluster, out);
     else if (facts->frozen)
         fill(out, OBSTACLE_CONNECTING, "not identified yet", "is not identified yet, so nothing is done there");
     else if (!facts->serves)
-        return fill_kind(engine, entry, cluster, out);
-    else if (paused)
+        fill(out, OBSTACLE_KIND, "other version of the kind",
+             "serves the kind as %.40s, the management cluster as %.40s", version_in(engine, entry, cluster),
+             version_in(engine, entry, ENGINE_MANAGEMENT));
+    else if (cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL)
         fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: it has too many mirrors without a workload");
     else if (engine->contacts[cluster] == CONTACT_SUSPECT)
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
     else if (facts->closed)
         fill_policy(engine->slots[cluster].settings.policy, out);
     else if (shard_is_in(facts->closed_shards, shard_of(engine, entry)))
-        fill(out, OBSTACLE_FENCED, "guard has not heard of the host",
-             "has a guard that has not heard of this host yet and would stop what is created there");
-    return out->obstacle != OBSTACLE_NONE;
+        fill(out, OBSTACLE_FENCED, "guard has no heartbeat of the host",
+             "has a guard without a heartbeat of this host, which would stop new mirrors");
 }
 
 static void fill_selector(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
@@ -154,7 +144,7 @@ static void fill_selector(const struct engine *engine, const struct entry *entry
     const struct selector *workers = NULL;
     (void)placement_rule_of(engine, entry, NULL, &workers);
     if (*view->problem && view->selector.n_terms == 0)
-        fill_with(out, OBSTACLE_SELECTOR, "invalid selector", "is not chosen", view->problem);
+        fill(out, OBSTACLE_SELECTOR, "invalid selector", "is not chosen: %s", view->problem);
     else if (!selector_is_met(workers, engine->slots[cluster].settings.labels))
         fill(out, OBSTACLE_SELECTOR, "not matched by workerSelector",
              "has labels that placement.workerSelector does not match");
@@ -166,61 +156,38 @@ static void fill_selector(const struct engine *engine, const struct entry *entry
 static void fill_full(const struct engine *engine, const struct entry *entry, size_t cluster,
                       struct worker_reason *out) {
     size_t limit = 0, active = 0, kind = 0;
-    out->obstacle = OBSTACLE_FULL;
-    if (!placement_limit_of(engine, entry, cluster, &limit, &active, &kind)) {
-        const char *name = engine->kinds[kind]->plural_group;
-        snprintf(out->brief, sizeof out->brief, "not counted yet");
-        snprintf(out->text, sizeof out->text,
-                 "has maxActive, and it is not known yet how many workloads it has: %.80s are not listed", name);
-        return;
-    }
-    snprintf(out->brief, sizeof out->brief, "full (%zu of %zu)", active, limit);
-    snprintf(out->text, sizeof out->text, "is full: it has %zu workloads, and its maxActive is %zu", active, limit);
+    char brief[sizeof out->brief];
+    if (placement_limit_of(engine, entry, cluster, &limit, &active, &kind)) {
+        snprintf(brief, sizeof brief, "full (%zu of %zu)", active, limit);
+        fill(out, OBSTACLE_FULL, brief, "is full: it has %zu workloads, and its maxActive is %zu", active, limit);
+    } else
+        fill(out, OBSTACLE_FULL, "not counted yet",
+             "has maxActive, but its workloads are not counted yet: %.80s are not listed",
+             engine->kinds[kind]->plural_group);
 }
 
-// What the view says of it; false: nothing.
-static bool find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+// The obstacle that the view has.
+static void find_in_view(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
                          size_t cluster, struct worker_reason *out) {
     const struct placement_option *option = &view->workers[cluster];
-    switch ((enum worker_obstacle)option->obstacle) {
-    case OBSTACLE_SELECTOR:
+    if (option->obstacle == OBSTACLE_SELECTOR)
         fill_selector(engine, entry, view, cluster, out);
-        break;
-    case OBSTACLE_PINNED:
+    else if (option->obstacle == OBSTACLE_PINNED)
         fill(out, OBSTACLE_PINNED, "not among its cluster-names", "is not in annotation " MARK_CLUSTER_NAMES);
-        break;
-    case OBSTACLE_FULL:
+    else if (option->obstacle == OBSTACLE_FULL)
         fill_full(engine, entry, cluster, out);
-        break;
-    case OBSTACLE_UNDECIDED:
+    else if (option->obstacle == OBSTACLE_UNDECIDED)
         fill(out, OBSTACLE_UNDECIDED, "not decided yet",
-             "is not decided on: a rule of placement selects by the labels of the namespace, which are not known yet");
-        break;
-    default:
-        return false;
-    }
-    out->until_ns = option->until_ns;
-    return true;
+             "is not decided on: a rule of placement selects by the labels of the namespace, which are unknown");
+    if (out->obstacle != OBSTACLE_NONE)
+        out->until_ns = option->until_ns;
 }
 
-static void fill_capacity(const struct engine *engine, size_t cluster, const char *lack, struct worker_reason *out) {
-    const char *problem = capacity_problem(engine, cluster);
-    if (problem)
-        fill_with(out, OBSTACLE_CAPACITY, lack, "has free capacity that is unknown, so nothing is placed there by it",
-                  problem);
-    else
-        fill_with(out, OBSTACLE_CAPACITY, lack, "has no room for it", lack);
-}
-
-void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
-                        size_t cluster, int64_t now_ns, struct worker_reason *out) {
-    *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
+static void find_of_workload(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
+                             struct worker_reason *out) {
     const struct mirror *mirror = entry_mirror(entry, cluster);
+    const char *problem = capacity_problem(engine, cluster);
     char lack[sizeof out->brief];
-    if (find_of_worker(engine, entry, cluster, out))
-        return;
-    if (view && find_in_view(engine, entry, view, cluster, out))
-        return;
     struct namespaces_subject space = facts_space(engine, entry);
     if (namespaces_judge(engine->slots[cluster].settings.namespaces, &space) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
@@ -232,9 +199,22 @@ void worker_reason_find(const struct engine *engine, const struct entry *entry, 
     else if (mirror && mirror->facts.present && cluster != entry->facts.cluster)
         fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");
     else if (capacity_lacks(engine, entry, cluster, lack, sizeof lack))
-        fill_capacity(engine, cluster, lack, out);
+        fill(out, OBSTACLE_CAPACITY, lack, "%s: %s",
+             problem ? "has unknown free capacity, so no workload that requests pods is placed there"
+                     : "has no room for it",
+             problem ? problem : lack);
     else
-        fill(out, OBSTACLE_NONE, "fit", cluster == entry->facts.cluster ? "has it" : "fits");
+        fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->facts.cluster ? "has it" : "fits");
+}
+
+void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+                        size_t cluster, int64_t now_ns, struct worker_reason *out) {
+    *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
+    find_of_worker(engine, entry, cluster, out);
+    if (out->obstacle == OBSTACLE_NONE && view)
+        find_in_view(engine, entry, view, cluster, out);
+    if (out->obstacle == OBSTACLE_NONE)
+        find_of_workload(engine, entry, cluster, now_ns, out);
 }
 
 struct brief_count {
@@ -275,10 +255,10 @@ void worker_reasons_put(struct engine *engine, struct entry *entry, int64_t now_
     }
     for (size_t i = 0; i < n_counts; i++)
         buffer_printf(&summary, "%s%zu %s", i > 0 ? "; " : "", counts[i].workers, counts[i].brief);
-    const struct buffer *told = named > REASONS_MAX ? &summary : &list;
+    const struct buffer *reasons = named > REASONS_MAX ? &summary : &list;
     if (workers == 0)
         buffer_text(out, "there are no workers");
     else
         buffer_printf(out, "%zu/%zu workers accept it%s%s%s%s", fit, workers, *view.problem ? ": " : "", view.problem,
-                      told->len ? ": " : "", told->len ? told->data : "");
+                      reasons->len ? ": " : "", reasons->len ? reasons->data : "");
 }

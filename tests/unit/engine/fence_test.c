@@ -119,7 +119,7 @@ static void nothing_new_goes_where_the_guard_would_stop_it(void **state) {
     stage_submit(&stage, "a", "");
     stage_run(&stage, CLOCK_MINUTE);
     assert_int_equal(stage_where(&stage, "a"), 0); // nothing is known of the guards
-    assert_int_equal(stage_told(&stage, "0/2 workers accept it: w1 guard has not heard of the host; w2 guard"), 1);
+    assert_int_equal(stage_told(&stage, "0/2 workers accept it: w1 guard has no heartbeat of the host; w2 guard"), 1);
     stage_fence(&stage, 1, &(struct fence_news){.guarded = true, .fencing = true});
     guarded(&stage, 2, CLOCK_MINUTE);
     stage_run(&stage, CLOCK_SECOND);
