@@ -138,67 +138,60 @@ static size_t leader(const struct play *play) {
     return REPLICAS;
 }
 
-static void the_others_take_over_within_two_seconds_after_the_lease_has_ended(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    for (size_t i = 0; i < 3; i++)
-        start(&play, i);
-    run(&play, CLOCK_MINUTE);
-    size_t first = leader(&play);
+// Returns the time.
+static int64_t leave(struct play *play, size_t index) {
+    election_leave(play->replicas[index].election, (struct moment){play->now_ns, play->now_ns});
+    return play->now_ns;
+}
+
+static int64_t until_left(struct play *play) {
+    int64_t until_ns = play->now_ns + CLOCK_MINUTE;
+    while (!election_has_left(play->replicas[0].election) && play->now_ns < until_ns)
+        run(play, 10 * CLOCK_MS);
+    return play->now_ns;
+}
+
+static void the_others_take_over_within_two_seconds_after_the_lease_has_ended(struct play *play) {
+    size_t first = leader(play);
     assert_true(first < 3);
-    const struct election_state *seen = election_state(play.replicas[(first + 1) % 3].election);
-    assert_string_equal(seen->leader, election_state(play.replicas[first].election)->identity);
+    const struct election_state *seen = election_state(play->replicas[(first + 1) % 3].election);
+    assert_string_equal(seen->leader, election_state(play->replicas[first].election)->identity);
     assert_int_equal(seen->held, 0);
-    play.replicas[first].paused = true; // SIGSTOP
-    int64_t stopped_ns = play.now_ns;
-    run(&play, 18 * CLOCK_SECOND);
-    size_t second = leader(&play);
+    play->replicas[first].paused = true; // SIGSTOP
+    int64_t stopped_ns = play->now_ns;
+    run(play, 18 * CLOCK_SECOND);
+    size_t second = leader(play);
     assert_true(second < 3 && second != first);
-    assert_true(play.now_ns - stopped_ns < 15 * CLOCK_SECOND + 5 * CLOCK_SECOND);
-    play.replicas[first].paused = false;
-    run(&play, CLOCK_MINUTE);
-    assert_int_equal(leader(&play), second);
-    const struct json *lease = world_object(play.world, "coordination.k8s.io", "leases", "wharf-system", "wharf");
+    assert_true(play->now_ns - stopped_ns < 15 * CLOCK_SECOND + 5 * CLOCK_SECOND);
+    play->replicas[first].paused = false;
+    run(play, CLOCK_MINUTE);
+    assert_int_equal(leader(play), second);
+    const struct json *lease = world_object(play->world, "coordination.k8s.io", "leases", "wharf-system", "wharf");
     int64_t renewed_ns = 0;
     assert_true(clock_parse_rfc3339(json_string(json_path(lease, "spec", "renewTime", NULL)), &renewed_ns));
-    kill_one(&play, second);
-    for (int i = 0; i < 2000 && leader(&play) == REPLICAS; i++)
-        run(&play, 10 * CLOCK_MS);
-    assert_in_range(play.now_ns, renewed_ns + 15 * CLOCK_SECOND, renewed_ns + 17 * CLOCK_SECOND);
-    end(&play);
+    kill_one(play, second);
+    for (int i = 0; i < 2000 && leader(play) == REPLICAS; i++)
+        run(play, 10 * CLOCK_MS);
+    assert_in_range(play->now_ns, renewed_ns + 15 * CLOCK_SECOND, renewed_ns + 17 * CLOCK_SECOND);
 }
 
-static void a_clean_stop_hands_over_at_once(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    start(&play, 1);
-    run(&play, 10 * CLOCK_SECOND);
-    size_t first = leader(&play);
-    election_leave(play.replicas[first].election, (struct moment){play.now_ns, play.now_ns});
-    assert_int_equal(held(&play, first), 0);
-    run(&play, 3 * CLOCK_SECOND / 2);
-    assert_true(election_has_left(play.replicas[first].election));
-    assert_int_equal(leader(&play), 1 - first);
-    end(&play);
+static void a_clean_stop_hands_over_at_once(struct play *play) {
+    size_t first = leader(play);
+    leave(play, first);
+    assert_int_equal(held(play, first), 0);
+    run(play, 3 * CLOCK_SECOND / 2);
+    assert_true(election_has_left(play->replicas[first].election));
+    assert_int_equal(leader(play), 1 - first);
 }
 
-static void the_holder_stops_before_another_may_begin_when_the_server_is_away_from_it(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    sim_cluster_down(play.net, play.world, SIM_SILENT);
-    run(&play, 11 * CLOCK_SECOND);
-    assert_int_equal(held(&play, 0), 0);
-    sim_cluster_up(play.net, play.world);
-    run(&play, 8 * CLOCK_SECOND);
-    assert_int_equal(held(&play, 0), 1);
-    assert_int_equal(election_state(play.replicas[0].election)->transitions, 1);
-    end(&play);
+static void the_holder_stops_before_another_may_begin_when_the_server_is_away_from_it(struct play *play) {
+    sim_cluster_down(play->net, play->world, SIM_SILENT);
+    run(play, 11 * CLOCK_SECOND);
+    assert_int_equal(held(play, 0), 0);
+    sim_cluster_up(play->net, play->world);
+    run(play, 8 * CLOCK_SECOND);
+    assert_int_equal(held(play, 0), 1);
+    assert_int_equal(election_state(play->replicas[0].election)->transitions, 1);
 }
 
 static void check_shares(struct play *play, size_t replicas) {
@@ -212,85 +205,63 @@ static void check_shares(struct play *play, size_t replicas) {
     assert_int_equal(all, play->shards);
 }
 
-static void shards_are_shared_out_and_taken_over_and_given_up_for_one_that_joins(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 8);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    check_shares(&play, 1);
+static void shards_are_shared_out_and_taken_over_and_given_up_for_one_that_joins(struct play *play) {
+    check_shares(play, 1);
     for (size_t i = 1; i < 4; i++) {
-        start(&play, i);
-        run(&play, 15 * CLOCK_SECOND);
-        check_shares(&play, i + 1);
-        assert_int_equal(election_state(play.replicas[0].election)->members, i + 1);
+        start(play, i);
+        run(play, 15 * CLOCK_SECOND);
+        check_shares(play, i + 1);
+        assert_int_equal(election_state(play->replicas[0].election)->members, i + 1);
     }
-    kill_one(&play, 1);
-    run(&play, 30 * CLOCK_SECOND);
-    check_shares(&play, 3);
-    election_leave(play.replicas[2].election, (struct moment){play.now_ns, play.now_ns});
-    run(&play, 4 * CLOCK_SECOND);
-    assert_true(election_has_left(play.replicas[2].election));
-    kill_one(&play, 2);
-    run(&play, 2 * CLOCK_SECOND);
-    check_shares(&play, 2);
-    run(&play, 11 * CLOCK_MINUTE); // the Leases of those that ended are deleted
-    assert_null(world_object(play.world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-1"));
-    assert_null(world_object(play.world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-2"));
-    assert_non_null(world_object(play.world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-3"));
-    end(&play);
+    kill_one(play, 1);
+    run(play, 30 * CLOCK_SECOND);
+    check_shares(play, 3);
+    leave(play, 2);
+    run(play, 4 * CLOCK_SECOND);
+    assert_true(election_has_left(play->replicas[2].election));
+    kill_one(play, 2);
+    run(play, 2 * CLOCK_SECOND);
+    check_shares(play, 2);
+    run(play, 11 * CLOCK_MINUTE); // the Leases of those that ended are deleted
+    assert_null(world_object(play->world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-1"));
+    assert_null(world_object(play->world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-2"));
+    assert_non_null(world_object(play->world, "coordination.k8s.io", "leases", "wharf-system", "wharf-member-host-3"));
 }
 
-static void another_number_of_shards_takes_nothing_until_the_others_have_ended(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 4);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    start_as(&play, 1, ELECTION_ON, 1);
-    run(&play, CLOCK_MINUTE);
-    assert_false(writes(&play, 1, 0));
-    assert_non_null(strstr(election_state(play.replicas[1].election)->problem, "has shards: 4"));
-    kill_one(&play, 0);
-    play.shards = 1;
-    run(&play, 20 * CLOCK_SECOND);
-    assert_true(writes(&play, 1, 0));
-    end(&play);
+static void another_number_of_shards_takes_nothing_until_the_others_have_ended(struct play *play) {
+    start_as(play, 1, ELECTION_ON, 1);
+    run(play, CLOCK_MINUTE);
+    assert_false(writes(play, 1, 0));
+    assert_non_null(strstr(election_state(play->replicas[1].election)->problem, "has shards: 4"));
+    kill_one(play, 0);
+    play->shards = 1;
+    run(play, 20 * CLOCK_SECOND);
+    assert_true(writes(play, 1, 0));
 }
 
-static void of_two_numbers_of_shards_that_began_together_one_gives_up(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 4);
-    start_as(&play, 0, ELECTION_ON, 4);
-    start_as(&play, 1, ELECTION_ON, 1);
-    play.shards = 0; // their shards are not the same: nothing to compare
-    run(&play, 20 * CLOCK_SECOND);
-    play.shards = 4;
-    assert_int_equal(held(&play, 0), 4);
-    assert_int_equal(held(&play, 1), 0);
-    run(&play, CLOCK_MINUTE);
-    assert_int_equal(held(&play, 0), 4);
-    assert_int_equal(held(&play, 1), 0);
-    assert_non_null(strstr(election_state(play.replicas[1].election)->problem, "has shards: 4"));
-    end(&play);
+static void of_two_numbers_of_shards_that_began_together_one_gives_up(struct play *play) {
+    start_as(play, 0, ELECTION_ON, 4);
+    start_as(play, 1, ELECTION_ON, 1);
+    play->shards = 0; // their shards are not the same: nothing to compare
+    run(play, 20 * CLOCK_SECOND);
+    play->shards = 4;
+    assert_int_equal(held(play, 0), 4);
+    assert_int_equal(held(play, 1), 0);
+    run(play, CLOCK_MINUTE);
+    assert_int_equal(held(play, 0), 4);
+    assert_int_equal(held(play, 1), 0);
+    assert_non_null(strstr(election_state(play->replicas[1].election)->problem, "has shards: 4"));
 }
 
-static void a_server_that_does_not_answer_is_not_waited_for_in_a_loop(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    sim_cluster_down(play.net, play.world, SIM_SILENT);
-    int64_t until_ns = play.now_ns + 30 * CLOCK_SECOND;
+static void a_server_that_does_not_answer_is_not_waited_for_in_a_loop(struct play *play) {
+    sim_cluster_down(play->net, play->world, SIM_SILENT);
+    int64_t until_ns = play->now_ns + 30 * CLOCK_SECOND;
     unsigned ticks = 0;
-    for (; play.now_ns < until_ns; ticks++) {
-        sim_net_advance(play.net, play.now_ns);
-        play.now_ns = election_tick(play.replicas[0].election, (struct moment){play.now_ns, play.now_ns});
+    for (; play->now_ns < until_ns; ticks++) {
+        sim_net_advance(play->net, play->now_ns);
+        play->now_ns = election_tick(play->replicas[0].election, (struct moment){play->now_ns, play->now_ns});
     }
     assert_in_range(ticks, 5, 300);
-    end(&play);
 }
 
 // The notes of all Events, with what they are about.
@@ -309,24 +280,19 @@ static char *events(struct play *play) {
     return all;
 }
 
-static void without_election_another_host_is_noticed_and_a_former_process_is_not(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start_as(&play, 0, ELECTION_OBSERVE, 1);
-    run(&play, 10 * CLOCK_SECOND);
-    kill_one(&play, 0);
-    start_as(&play, 1, ELECTION_OBSERVE, 1); // the process after it
-    run(&play, CLOCK_MINUTE);
-    assert_string_equal(election_state(play.replicas[1].election)->other, "");
-    AUTO_TEXT before = events(&play);
+static void without_election_another_host_is_noticed_and_a_former_process_is_not(struct play *play) {
+    kill_one(play, 0);
+    start_as(play, 1, ELECTION_OBSERVE, 1); // the process after it
+    run(play, CLOCK_MINUTE);
+    assert_string_equal(election_state(play->replicas[1].election)->other, "");
+    AUTO_TEXT before = events(play);
     assert_string_equal(before, "");
-    start_as(&play, 2, ELECTION_OBSERVE, 1);
-    run(&play, 20 * CLOCK_SECOND);
-    assert_string_equal(election_state(play.replicas[2].election)->other, "host-1");
-    assert_string_equal(election_state(play.replicas[1].election)->other, "host-2");
-    run(&play, 10 * CLOCK_MINUTE);
-    AUTO_TEXT told = events(&play);
+    start_as(play, 2, ELECTION_OBSERVE, 1);
+    run(play, 20 * CLOCK_SECOND);
+    assert_string_equal(election_state(play->replicas[2].election)->other, "host-1");
+    assert_string_equal(election_state(play->replicas[1].election)->other, "host-2");
+    run(play, 10 * CLOCK_MINUTE);
+    AUTO_TEXT told = events(play);
     for (int other = 1; other <= 2; other++) { // each says so
         AUTO_TEXT text =
             text_format("AnotherHost Lease/wharf: another host with this origin (host-%d) is running, and both "
@@ -334,67 +300,49 @@ static void without_election_another_host_is_noticed_and_a_former_process_is_not
                         other);
         assert_non_null(strstr(told, text));
     }
-    start(&play, 3); // with election: stands by while others write
-    run(&play, 20 * CLOCK_SECOND);
-    assert_false(writes(&play, 3, 0));
-    kill_one(&play, 1);
-    kill_one(&play, 2);
-    run(&play, 40 * CLOCK_SECOND);
-    assert_true(writes(&play, 3, 0));
-    end(&play);
+    start(play, 3); // with election: stands by while others write
+    run(play, 20 * CLOCK_SECOND);
+    assert_false(writes(play, 3, 0));
+    kill_one(play, 1);
+    kill_one(play, 2);
+    run(play, 40 * CLOCK_SECOND);
+    assert_true(writes(play, 3, 0));
 }
 
 // The Lease by which the other one is noticed is there only while two run.
-static void one_host_without_election_has_one_lease(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start_as(&play, 0, ELECTION_OBSERVE, 1);
-    run(&play, CLOCK_MINUTE);
-    assert_int_equal(world_count(play.world, "coordination.k8s.io", "leases"), 1);
-    start_as(&play, 1, ELECTION_OBSERVE, 1);
-    run(&play, CLOCK_MINUTE);
-    assert_int_equal(world_count(play.world, "coordination.k8s.io", "leases"), 2);
-    kill_one(&play, 0);
-    run(&play, CLOCK_MINUTE);
-    assert_string_equal(election_state(play.replicas[1].election)->other, "");
-    assert_string_equal(election_state(play.replicas[1].election)->leader, "host-1");
-    run(&play, 11 * CLOCK_MINUTE);
-    assert_int_equal(world_count(play.world, "coordination.k8s.io", "leases"), 1);
-    end(&play);
+static void one_host_without_election_has_one_lease(struct play *play) {
+    assert_int_equal(world_count(play->world, "coordination.k8s.io", "leases"), 1);
+    start_as(play, 1, ELECTION_OBSERVE, 1);
+    run(play, CLOCK_MINUTE);
+    assert_int_equal(world_count(play->world, "coordination.k8s.io", "leases"), 2);
+    kill_one(play, 0);
+    run(play, CLOCK_MINUTE);
+    assert_string_equal(election_state(play->replicas[1].election)->other, "");
+    assert_string_equal(election_state(play->replicas[1].election)->leader, "host-1");
+    run(play, 11 * CLOCK_MINUTE);
+    assert_int_equal(world_count(play->world, "coordination.k8s.io", "leases"), 1);
 }
 
 // The one with election would stand by, but holds its Lease already.
-static void a_holder_with_election_notices_a_host_without_it(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    start(&play, 1); // the standby writes nothing, and says nothing
-    run(&play, 10 * CLOCK_SECOND);
-    start_as(&play, 2, ELECTION_OBSERVE, 1);
-    run(&play, CLOCK_MINUTE);
+static void a_holder_with_election_notices_a_host_without_it(struct play *play) {
+    start_as(play, 2, ELECTION_OBSERVE, 1);
+    run(play, CLOCK_MINUTE);
     for (size_t i = 0; i < 2; i++)
-        assert_string_equal(election_state(play.replicas[i].election)->other, writes(&play, i, 0) ? "host-2" : "");
-    assert_int_not_equal(*election_state(play.replicas[2].election)->other, 0);
-    end(&play);
+        assert_string_equal(election_state(play->replicas[i].election)->other, writes(play, i, 0) ? "host-2" : "");
+    assert_int_not_equal(*election_state(play->replicas[2].election)->other, 0);
 }
 
-static void rights_that_lack_are_told(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    world_deny(play.world, "list", "leases.coordination.k8s.io");
-    start(&play, 0);
-    run(&play, CLOCK_MINUTE);
-    assert_int_equal(held(&play, 0), 0);
-    assert_non_null(strstr(election_state(play.replicas[0].election)->problem, "forbidden"));
-    assert_in_range(sim_net_counts(play.net)->requests, 3, 30);
-    world_allow_all(play.world);
-    run(&play, 15 * CLOCK_SECOND);
-    assert_int_equal(held(&play, 0), 1);
-    assert_string_equal(election_state(play.replicas[0].election)->problem, "");
-    end(&play);
+static void rights_that_lack_are_told(struct play *play) {
+    world_deny(play->world, "list", "leases.coordination.k8s.io");
+    start(play, 0);
+    run(play, CLOCK_MINUTE);
+    assert_int_equal(held(play, 0), 0);
+    assert_non_null(strstr(election_state(play->replicas[0].election)->problem, "forbidden"));
+    assert_in_range(sim_net_counts(play->net)->requests, 3, 30);
+    world_allow_all(play->world);
+    run(play, 15 * CLOCK_SECOND);
+    assert_int_equal(held(play, 0), 1);
+    assert_string_equal(election_state(play->replicas[0].election)->problem, "");
 }
 
 // Replica 1 joins; returns when replica 0 began to give up the shards that are in `given`.
@@ -473,68 +421,75 @@ static void a_slow_connection_does_not_keep_the_lease_from_being_given_back(void
         start(&play, 0);
         run(&play, 10 * CLOCK_SECOND + i * 100 * CLOCK_MS);
         assert_int_equal(held(&play, 0), 1);
-        int64_t left_ns = play.now_ns;
-        election_leave(play.replicas[0].election, (struct moment){play.now_ns, play.now_ns});
-        while (!election_has_left(play.replicas[0].election) && play.now_ns < left_ns + CLOCK_MINUTE)
-            run(&play, 10 * CLOCK_MS);
-        assert_in_range(play.now_ns - left_ns, 0, 18 * CLOCK_SECOND / 10); // two round trips
+        int64_t left_ns = leave(&play, 0);
+        assert_in_range(until_left(&play) - left_ns, 0, 18 * CLOCK_SECOND / 10); // two round trips
         const struct json *lease = world_object(play.world, "coordination.k8s.io", "leases", "wharf-system", "wharf");
         assert_string_equal(json_string_or(json_path(lease, "spec", "holderIdentity", NULL), ""), "");
         end(&play);
     }
 }
 
-static void an_answer_that_is_lost_while_leaving_is_followed_by_another_try(void **state) {
-    (void)state;
-    struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    sim_cluster_down(play.net, play.world, SIM_SILENT);
-    run(&play, 2 * CLOCK_SECOND); // a renewal is in flight, and will never be answered
-    int64_t left_ns = play.now_ns;
-    election_leave(play.replicas[0].election, (struct moment){play.now_ns, play.now_ns});
-    run(&play, CLOCK_SECOND / 2);
-    sim_cluster_up(play.net, play.world);
-    while (!election_has_left(play.replicas[0].election) && play.now_ns < left_ns + CLOCK_MINUTE)
-        run(&play, 10 * CLOCK_MS);
-    assert_in_range(play.now_ns - left_ns, CLOCK_SECOND, 5 * CLOCK_SECOND / 2);
-    end(&play);
+static void an_answer_that_is_lost_while_leaving_is_followed_by_another_try(struct play *play) {
+    sim_cluster_down(play->net, play->world, SIM_SILENT);
+    run(play, 2 * CLOCK_SECOND); // a renewal is in flight, and will never be answered
+    int64_t left_ns = leave(play, 0);
+    run(play, CLOCK_SECOND / 2);
+    sim_cluster_up(play->net, play->world);
+    assert_in_range(until_left(play) - left_ns, CLOCK_SECOND, 5 * CLOCK_SECOND / 2);
 }
 
-static void what_is_in_flight_while_leaving_is_waited_for_a_second(void **state) {
-    (void)state;
+static void what_is_in_flight_while_leaving_is_waited_for_a_second(struct play *play) {
+    gate_enter(&play->replicas[0].shards[0]);
+    int64_t left_ns = leave(play, 0);
+    assert_int_equal(held(play, 0), 0); // which ends it
+    assert_in_range(until_left(play) - left_ns, CLOCK_SECOND, 3 * CLOCK_SECOND / 2);
+}
+
+#define OBSERVER (-1) // one without election, instead of so many with it
+#define TEST(name) #name, name
+
+// So many hosts are started, and `first_ns` pass, before each.
+static const struct test {
+    const char *name;
+    void (*check)(struct play *play);
+    uint32_t shards;
+    int hosts;
+    int64_t first_ns;
+} tests[] = {
+    {TEST(the_others_take_over_within_two_seconds_after_the_lease_has_ended), 1, 3, CLOCK_MINUTE},
+    {TEST(a_clean_stop_hands_over_at_once), 1, 2, 10 * CLOCK_SECOND},
+    {TEST(the_holder_stops_before_another_may_begin_when_the_server_is_away_from_it), 1, 1, 10 * CLOCK_SECOND},
+    {TEST(shards_are_shared_out_and_taken_over_and_given_up_for_one_that_joins), 8, 1, 10 * CLOCK_SECOND},
+    {TEST(another_number_of_shards_takes_nothing_until_the_others_have_ended), 4, 1, 10 * CLOCK_SECOND},
+    {TEST(of_two_numbers_of_shards_that_began_together_one_gives_up), 4, 0, 0},
+    {TEST(a_server_that_does_not_answer_is_not_waited_for_in_a_loop), 1, 1, 10 * CLOCK_SECOND},
+    {TEST(without_election_another_host_is_noticed_and_a_former_process_is_not), 1, OBSERVER, 10 * CLOCK_SECOND},
+    {TEST(one_host_without_election_has_one_lease), 1, OBSERVER, CLOCK_MINUTE},
+    {TEST(a_holder_with_election_notices_a_host_without_it), 1, 2, 10 * CLOCK_SECOND},
+    {TEST(rights_that_lack_are_told), 1, 0, 0},
+    {TEST(an_answer_that_is_lost_while_leaving_is_followed_by_another_try), 1, 1, 10 * CLOCK_SECOND},
+    {TEST(what_is_in_flight_while_leaving_is_waited_for_a_second), 1, 1, 10 * CLOCK_SECOND},
+};
+
+static void run_case(void **state) {
+    const struct test *test = *state;
     struct play play;
-    begin(&play, 1);
-    start(&play, 0);
-    run(&play, 10 * CLOCK_SECOND);
-    gate_enter(&play.replicas[0].shards[0]);
-    int64_t left_ns = play.now_ns;
-    election_leave(play.replicas[0].election, (struct moment){play.now_ns, play.now_ns});
-    assert_int_equal(held(&play, 0), 0); // which ends it
-    while (!election_has_left(play.replicas[0].election) && play.now_ns < left_ns + CLOCK_MINUTE)
-        run(&play, 10 * CLOCK_MS);
-    assert_in_range(play.now_ns - left_ns, CLOCK_SECOND, 3 * CLOCK_SECOND / 2);
+    begin(&play, test->shards);
+    for (int i = 0; i < test->hosts; i++)
+        start(&play, (size_t)i);
+    if (test->hosts == OBSERVER)
+        start_as(&play, 0, ELECTION_OBSERVE, 1);
+    run(&play, test->first_ns);
+    test->check(&play);
     end(&play);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_others_take_over_within_two_seconds_after_the_lease_has_ended),
-        cmocka_unit_test(a_clean_stop_hands_over_at_once),
-        cmocka_unit_test(the_holder_stops_before_another_may_begin_when_the_server_is_away_from_it),
-        cmocka_unit_test(shards_are_shared_out_and_taken_over_and_given_up_for_one_that_joins),
-        cmocka_unit_test(another_number_of_shards_takes_nothing_until_the_others_have_ended),
-        cmocka_unit_test(of_two_numbers_of_shards_that_began_together_one_gives_up),
-        cmocka_unit_test(a_server_that_does_not_answer_is_not_waited_for_in_a_loop),
-        cmocka_unit_test(without_election_another_host_is_noticed_and_a_former_process_is_not),
-        cmocka_unit_test(one_host_without_election_has_one_lease),
-        cmocka_unit_test(a_holder_with_election_notices_a_host_without_it),
-        cmocka_unit_test(rights_that_lack_are_told),
+    struct CMUnitTest units[sizeof tests / sizeof *tests + 2] = {
         cmocka_unit_test(a_shard_is_given_up_once_nothing_of_it_is_in_flight),
         cmocka_unit_test(a_slow_connection_does_not_keep_the_lease_from_being_given_back),
-        cmocka_unit_test(an_answer_that_is_lost_while_leaving_is_followed_by_another_try),
-        cmocka_unit_test(what_is_in_flight_while_leaving_is_waited_for_a_second),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        units[2 + i] = (struct CMUnitTest){tests[i].name, run_case, NULL, NULL, (void *)&tests[i]};
+    return cmocka_run_group_tests(units, NULL, NULL);
 }
