@@ -319,7 +319,8 @@ static void run(void **state) {
     struct play play;
     play_init(&play);
     play.options.shards = test->options == STANDBY ? 1 : 0;
-    play.options.settings.fencing = (struct fence_options){.enabled = test->options == FENCED, .after_ns = CLOCK_MINUTE};
+    play.options.settings.fencing =
+        (struct fence_options){.enabled = test->options == FENCED, .after_ns = CLOCK_MINUTE};
     play_start(&play);
     for (size_t c = 1; c <= 2; c++)
         capacity_is(&play, c, CAPACITY_READING);
