@@ -58,14 +58,14 @@ static struct error *load_kubeconfigs(struct check *check) {
     if (!check->connections)
         return error_no_memory();
     for (size_t i = 0; i <= config->n_workers; i++) {
-        const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
+        const struct worker_spec *cluster = i == 0 ? &config->management : &config->workers[i - 1];
         struct error *error =
             connection_load(&check->connections[i], cluster, &config->credential_plugins, clock_now().wall_ns);
         size_t line = cluster->kubeconfig_line > 0 ? cluster->kubeconfig_line : cluster->line;
         if (line > 0)
-            error = error_wrap(error, "%s:%zu: %s", config->path, line, cluster->name);
+            error = error_wrap(error, "%s:%zu: %s", config->path, line, cluster->settings.name);
         else
-            error = error_wrap(error, "%s: %s", config->path, cluster->name);
+            error = error_wrap(error, "%s: %s", config->path, cluster->settings.name);
         problems_add_error(&check->problems, error);
     }
     return NULL;
@@ -167,7 +167,7 @@ static void print_plugins(const struct check *check, bool online) {
         error_free(plugin ? exec_plugin_find(plugin, &path) : NULL);
         if (plugin)
             printf("%s: credential plugin %s: %s, allowed by %s%s\n",
-                   i == 0 ? "management" : check->config->workers[i - 1].name, plugin->command, path ? path : "gone",
+                   i == 0 ? "management" : check->config->workers[i - 1].settings.name, plugin->command, path ? path : "gone",
                    check->config->credential_plugins.setting, online ? "; its credential is accepted" : "");
         free(path);
     }

@@ -35,17 +35,15 @@ struct config *config_share(const struct config *config) {
 void config_free(struct config *config) {
     if (!config || atomic_fetch_sub(&config->owners, 1) > 1)
         return;
-    config_cluster_clear(&config->management);
+    worker_spec_clear(&config->management);
     config_seal_clear(&config->seal);
     config_placement_clear(&config->engine.placement);
     config_election_clear(&config->election);
     exec_policy_clear(&config->credential_plugins);
     config_workers_from_clear(&config->workers_from);
-    for (size_t i = 0; i < config->n_workers; i++)
-        config_cluster_clear(&config->workers[i]);
+    worker_specs_free(config->workers, config->n_workers);
     for (size_t i = 0; i < config->n_adapters; i++)
         config_adapter_clear(&config->adapters[i]);
-    free(config->workers);
     free(config->adapters);
     free(config->path);
     free(config->controller_name);
@@ -79,7 +77,7 @@ static struct config *with_defaults(const char *path) {
     atomic_init(&config->owners, 1);
     config->path = strdup(path);
     config->controller_name = strdup("wharf.dev/host");
-    config->management.name = strdup("management");
+    config->management.settings.name = strdup("management");
     config->management.context = strdup("");
     config->adapter_directory = default_directory();
     config->engine.namespaces = strdup(CONFIG_NAMESPACES);
@@ -103,7 +101,7 @@ static struct config *with_defaults(const char *path) {
         .lease_ns = 15 * CLOCK_SECOND, .renew_ns = 10 * CLOCK_SECOND, .retry_ns = 2 * CLOCK_SECOND, .shards = 1};
     config->log_format = LOG_TEXT;
     config->log_level = LOG_INFO;
-    if (config->path && config->controller_name && config->management.name && config->management.context &&
+    if (config->path && config->controller_name && config->management.settings.name && config->management.context &&
         config->adapter_directory && config->fencing_namespace && config->engine.namespaces &&
         config->credential_plugins.setting)
         return config;

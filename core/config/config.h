@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/problems.h"
 #include "core/config/engine_settings.h"
+#include "core/config/worker_spec.h"
 #include "core/json/json.h"
 #include "core/kube/kubeconfig/exec_policy.h"
 
@@ -17,17 +18,6 @@
 #include <stdint.h>
 
 #define CONFIG_NAMESPACES "-kube-*\n" // see config.namespaces
-
-struct config_label {
-    char *key, *value;
-};
-
-// What happens to the workloads in a worker that gets nothing new.
-enum drain {
-    DRAIN_NO,
-    DRAIN_FINISH, // they end there
-    DRAIN_MOVE    // their mirrors are deleted, and they are placed elsewhere
-};
 
 // How a worker leaves that is no longer configured.
 enum pod_events_level { // which Events of a mirror's pods are told on the workload
@@ -40,26 +30,6 @@ enum removal {
     REMOVAL_FINISH, // its workloads end there
     REMOVAL_MOVE,   // they are placed elsewhere
     REMOVAL_ABANDON // at once; its mirrors are left alone
-};
-
-enum choice { CHOICE_NOT_MADE, CHOICE_NO, CHOICE_YES };
-
-struct config_cluster {
-    char *name;       // "management", or the worker's
-    char *kubeconfig; // absolute, or several with ":" between them; NULL: in-cluster (management only)
-    char *context;    // "" for current-context
-    struct config_label *labels;
-    size_t n_labels;
-    bool cordoned; // workers only, like what follows
-    enum drain drain;
-    double qps, burst;            // 0: those of all clusters
-    size_t max_active;            // workloads at once; 0: any number
-    char *max_kinds;              // of a kind, "jobs.batch=5"; NULL: any number
-    enum choice capacity;         // instead of placement.capacity
-    uint32_t weight;              // default 1
-    uint32_t order;               // its place in the list, from 1 on
-    char *namespaces;             // whose workloads are placed there (core/engine/placement/namespaces.h); NULL: all
-    size_t line, kubeconfig_line; // in the file, for messages
 };
 
 // An exec plugin for the ClusterProfiles that name it.
@@ -124,12 +94,12 @@ bool config_serves(const struct config_serve *serve);
 
 struct config {
     atomic_uint owners;
-    char *path;            // of the file
-    char *controller_name; // default wharf.dev/host
-    char *origin;          // RFC 1123 label; NULL: derived from the management cluster's kube-system uid
-    char *namespace_;      // the host's own, in the management cluster; NULL: the pod's, else wharf-system
-    struct config_cluster management;
-    struct config_cluster *workers;
+    char *path;                    // of the file
+    char *controller_name;         // default wharf.dev/host
+    char *origin;                  // RFC 1123 label; NULL: derived from the management cluster's kube-system uid
+    char *namespace_;              // the host's own, in the management cluster; NULL: the pod's, else wharf-system
+    struct worker_spec management; // name "management"
+    struct worker_spec *workers;   // weight 1 by default, order: the place in the list from 1 on
     size_t n_workers;
     struct config_workers_from workers_from;
     enum removal removal; // default finish

@@ -8,22 +8,8 @@
 
 #define MANAGEMENT "management"
 
-void config_cluster_clear(struct config_cluster *cluster) {
-    free(cluster->name);
-    free(cluster->kubeconfig);
-    free(cluster->context);
-    free(cluster->namespaces);
-    free(cluster->max_kinds);
-    for (size_t i = 0; i < cluster->n_labels; i++) {
-        free(cluster->labels[i].key);
-        free(cluster->labels[i].value);
-    }
-    free(cluster->labels);
-    *cluster = (struct config_cluster){.name = NULL};
-}
-
 static void read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       struct config_cluster *cluster) {
+                       struct worker_spec *cluster) {
     const char *text = json_string(value);
     if (!text_is_label_key(place->key)) {
         config_problem(reader, place, "found \"%s\", expected a valid Kubernetes label key", place->key);
@@ -36,12 +22,7 @@ static void read_label(struct config_reader *reader, const struct config_place *
             "like a number)");
         return;
     }
-    struct config_label *label = config_grow(reader, &cluster->labels, cluster->n_labels, sizeof(*label));
-    if (!label)
-        return;
-    cluster->n_labels++;
-    config_keep(reader, &label->key, place->key);
-    config_keep(reader, &label->value, text);
+    reader->no_memory |= !worker_spec_add_label(cluster, place->key, text);
 }
 
 static void read_labels(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -82,9 +63,9 @@ static void read_context(struct config_reader *reader, const struct config_place
 // The line is for messages about the files.
 static void read_kubeconfig(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
-    struct config_cluster *cluster = target;
+    struct worker_spec *cluster = target;
     cluster->kubeconfig_line = config_line(reader, place);
-    config_read_paths(reader, place, value, &cluster->kubeconfig);
+    config_read_paths(reader, place, value, &cluster->kubeconfig_path);
 }
 
 static void read_drain(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -97,10 +78,10 @@ static void read_drain(struct config_reader *reader, const struct config_place *
 
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
-    struct config_cluster *cluster = target;
+    struct worker_spec *cluster = target;
     size_t known = reader->problems->count;
-    config_read_rates(reader, place, value, &cluster->qps, &cluster->burst, NULL);
-    if (cluster->qps <= 0 && known == reader->problems->count)
+    config_read_rates(reader, place, value, &cluster->settings.qps, &cluster->settings.burst, NULL);
+    if (cluster->settings.qps <= 0 && known == reader->problems->count)
         config_problem(reader, place, "qps: found nothing or 0, expected more than 0");
 }
 
@@ -108,52 +89,54 @@ void config_read_management(struct config_reader *reader, const struct config_pl
                             void *target) {
     static const struct config_field fields[] = {
         {"kubeconfig", read_kubeconfig, 0, false, "Several are merged, as in KUBECONFIG."},
-        {"context", read_context, offsetof(struct config_cluster, context), false, "Default \"\"."},
+        {"context", read_context, offsetof(struct worker_spec, context), false, "Default \"\"."},
     };
-    struct config_cluster *cluster = target;
+    struct worker_spec *cluster = target;
     cluster->line = config_line(reader, place);
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), cluster);
-    if (!cluster->kubeconfig && cluster->context[0] != '\0')
+    if (!cluster->kubeconfig_path && cluster->context[0] != '\0')
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
 
 // Reads one worker. An invalid one (not a mapping, no kubeconfig) is dropped.
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", read_worker_name, offsetof(struct config_cluster, name), true,
+        {"name", read_worker_name, offsetof(struct worker_spec, settings.name), true,
          "Recorded in annotations of workloads: a renamed cluster is a different cluster."},
         {"kubeconfig", read_kubeconfig, 0, true, "Several are merged, as in KUBECONFIG."},
-        {"context", read_context, offsetof(struct config_cluster, context), false, "Default \"\"."},
+        {"context", read_context, offsetof(struct worker_spec, context), false, "Default \"\"."},
         {"labels", read_labels, 0, false, "Labels of the worker."},
-        {"cordoned", config_read_bool, offsetof(struct config_cluster, cordoned), false,
+        {"cordoned", config_read_bool, offsetof(struct worker_spec, cordoned), false,
          "Default false. Whether nothing new is placed there."},
-        {"drain", read_drain, offsetof(struct config_cluster, drain), false,
+        {"drain", read_drain, offsetof(struct worker_spec, drain), false,
          "Empties the worker: what runs there ends there, or is moved."},
         {"maxActive", config_read_max_active, 0, false,
          "Default: any number. How many unfinished workloads it may have."},
-        {"capacity", config_read_choice, offsetof(struct config_cluster, capacity), false,
+        {"capacity", config_read_choice, offsetof(struct worker_spec, capacity), false,
          "Instead of placement.capacity."},
-        {"weight", config_read_weight, offsetof(struct config_cluster, weight), false,
+        {"weight", config_read_weight, offsetof(struct worker_spec, settings.weight), false,
          "Default 1. Its share with policy weighted."},
         {"rateLimit", read_rate_limit, 0, false, "Instead of the host's."},
-        {"namespaces", config_read_worker_namespaces, offsetof(struct config_cluster, namespaces), false,
+        {"namespaces", config_read_worker_namespaces, offsetof(struct worker_spec, settings.namespaces), false,
          "Whose workloads are placed there, of those that the host's rule permits."},
     };
     struct config *config = reader->config;
-    struct config_cluster *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
+    struct worker_spec *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
     if (!worker)
         return;
     worker->line = config_line(reader, place);
-    worker->weight = 1;
-    worker->order = (uint32_t)config->n_workers + 1;
+    worker->settings.weight = 1;
+    worker->settings.order = (uint32_t)config->n_workers + 1;
+    worker->origin_text = text_format("%s:%zu", reader->file, worker->line);
+    reader->no_memory |= !worker->origin_text;
     config_keep(reader, &worker->context, "");
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), worker);
-    if (!worker->name) {
-        worker->name = text_format("workers[%zu]", place->index);
-        reader->no_memory |= !worker->name;
+    if (!worker->settings.name) {
+        worker->settings.name = text_format("workers[%zu]", place->index);
+        reader->no_memory |= !worker->settings.name;
     }
-    if (!worker->kubeconfig || !worker->name || !worker->context)
-        config_cluster_clear(worker);
+    if (!worker->kubeconfig_path || !worker->origin_text || !worker->settings.name || !worker->context)
+        worker_spec_clear(worker);
     else
         config->n_workers++;
 }
@@ -167,29 +150,29 @@ void config_read_workers(struct config_reader *reader, const struct config_place
     config_each(reader, place, value, "worker", read_worker);
 }
 
-static bool same_cluster(const struct config_cluster *a, const struct config_cluster *b) {
-    return a->kubeconfig && b->kubeconfig && strcmp(a->kubeconfig, b->kubeconfig) == 0 &&
+static bool same_cluster(const struct worker_spec *a, const struct worker_spec *b) {
+    return a->kubeconfig_path && b->kubeconfig_path && strcmp(a->kubeconfig_path, b->kubeconfig_path) == 0 &&
            strcmp(a->context, b->context) == 0;
 }
 
 static void check_worker(struct config_reader *reader, size_t index) {
     const struct config *config = reader->config;
-    const struct config_cluster *worker = &config->workers[index];
+    const struct worker_spec *worker = &config->workers[index];
     if (same_cluster(&config->management, worker))
         problems_add(reader->problems,
                      "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, "
                      "expected a different cluster: mirrors would collide with their workloads",
-                     reader->file, worker->line, worker->name);
+                     reader->file, worker->line, worker->settings.name);
     for (size_t i = 0; i < index; i++) {
-        const struct config_cluster *other = &config->workers[i];
-        if (strcmp(worker->name, other->name) == 0)
+        const struct worker_spec *other = &config->workers[i];
+        if (strcmp(worker->settings.name, other->settings.name) == 0)
             problems_add(reader->problems, "%s:%zu: worker %s: duplicate name: line %zu has it already", reader->file,
-                         worker->line, worker->name, other->line);
+                         worker->line, worker->settings.name, other->line);
         if (same_cluster(worker, other))
             problems_add(reader->problems,
                          "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line "
                          "%zu), expected a different cluster",
-                         reader->file, worker->line, worker->name, other->name, other->line);
+                         reader->file, worker->line, worker->settings.name, other->settings.name, other->line);
     }
 }
 

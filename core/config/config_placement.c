@@ -247,7 +247,7 @@ bool config_needs_namespaces(const struct config *config) {
     if (selects(config->engine.namespaces))
         return true;
     for (size_t i = 0; i < config->n_workers; i++)
-        if (selects(config->workers[i].namespaces))
+        if (selects(config->workers[i].settings.namespaces))
             return true;
     for (size_t i = 0; i < config->engine.placement.n_rules; i++)
         if (config->engine.placement.rules[i].namespace_selector)
@@ -290,14 +290,14 @@ static void read_kind_limits(struct config_reader *reader, const struct config_p
 void config_read_max_active(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"total", read_limit, offsetof(struct config_cluster, max_active), false, "Of all kinds."},
-        {"kinds", read_kind_limits, offsetof(struct config_cluster, max_kinds), false, "Of each kind."},
+        {"total", read_limit, offsetof(struct worker_spec, settings.max_active), false, "Of all kinds."},
+        {"kinds", read_kind_limits, offsetof(struct worker_spec, settings.max_kinds), false, "Of each kind."},
     };
-    struct config_cluster *worker = target;
+    struct worker_spec *worker = target;
     if (reader->describe || json_is(value, JSON_OBJECT))
         config_mapping(reader, place, value, fields, COUNT(fields), worker);
     else if (json_is(value, JSON_NUMBER))
-        read_limit(reader, place, value, &worker->max_active);
+        read_limit(reader, place, value, &worker->settings.max_active);
     else
         config_wrong(reader, place, value, "a whole number, or {total: N, kinds: {jobs.batch: N}}");
 }

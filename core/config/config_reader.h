@@ -95,13 +95,13 @@ void config_read_rates(struct config_reader *reader, const struct config_place *
                        double *qps, double *burst, size_t *status_bytes);
 
 // The sections, each with its own cross-checks.
-config_read_fn config_read_management;         // struct config_cluster
+config_read_fn config_read_management;         // struct worker_spec
 config_read_fn config_read_workers;            // struct config
 config_read_fn config_read_workers_from;       // struct config_workers_from
 config_read_fn config_read_adapters;           // struct config
 config_read_fn config_read_placement;          // struct placement_options
 config_read_fn config_read_lost;               // bool: wait
-config_read_fn config_read_max_active;         // struct config_cluster
+config_read_fn config_read_max_active;         // struct worker_spec
 config_read_fn config_read_weight;             // uint32_t
 config_read_fn config_read_choice;             // enum choice, from a boolean
 config_read_fn config_read_memory;             // struct config
@@ -125,7 +125,6 @@ void config_check_workers_from(struct config_reader *reader, const struct config
 // array_next, which notes no_memory. `list` is the address of the list's pointer.
 void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size);
 
-void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);
 void config_placement_clear(struct placement_options *placement);
 void config_seal_clear(struct config_seal *seal);

@@ -70,7 +70,8 @@ void config_read_seal(struct config_reader *reader, const struct config_place *p
 
 void config_check_seal(struct config_reader *reader) {
     const struct config *config = reader->config;
-    if (config->seal.adopt_unsealed && !config->seal.file && !config->seal.from_secret && config->management.kubeconfig)
+    if (config->seal.adopt_unsealed && !config->seal.file && !config->seal.from_secret &&
+        config->management.kubeconfig_path)
         problems_add(reader->problems,
                      "%s:%zu: seal.adoptUnsealed: found no file and no secret, expected one of them: "
                      "without a key nothing is sealed",

@@ -55,7 +55,7 @@ static bool use(struct host *host, struct host_cluster *cluster, const char *nam
 
 struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec) {
     struct host_cluster *cluster = take_vacant(host);
-    if (!cluster || !use(host, cluster, spec->name))
+    if (!cluster || !use(host, cluster, spec->settings.name))
         return NULL;
     cluster->spec = *spec;
     cluster->open_at_ns = 0;
@@ -66,6 +66,7 @@ struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec) {
 void clusters_vacate(struct host *host, struct host_cluster *cluster) {
     host->names[cluster->index] = former;
     worker_spec_clear(&cluster->spec);
+    worker_settings_clear(&cluster->posted);
     free(cluster->name);
     pthread_mutex_lock(&host->snapshot_mutex); // other threads read the meter
     *cluster = (struct host_cluster){.index = cluster->index, .open_at_ns = CLOCK_NEVER};
@@ -78,7 +79,7 @@ struct error *clusters_init(struct host *host) {
         error = error_no_memory();
     for (size_t i = 0; i < host->config->n_workers && !error; i++) {
         struct worker_spec spec;
-        if (!worker_spec_of_config(&host->config->workers[i], host->config->path, &spec))
+        if (!worker_spec_copy(&host->config->workers[i], &spec))
             return error_no_memory();
         if (!clusters_add(host, &spec))
             error = error_no_memory();
@@ -133,6 +134,7 @@ void clusters_free(struct host *host) {
         cluster_thread_free(host->clusters[c]->replacement);
         cluster_thread_free(host->clusters[c]->opening);
         worker_spec_clear(&host->clusters[c]->spec);
+        worker_settings_clear(&host->clusters[c]->posted);
         free(host->clusters[c]->name);
         free(host->clusters[c]);
     }

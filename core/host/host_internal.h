@@ -37,14 +37,10 @@ struct host_cluster {
     enum cluster_state state;
     struct worker_spec spec; // of a worker; of the management cluster, none
     enum removal removal;
-    bool joined;             // the engine has been told,
-    enum worker_policy told; // of this policy
-    double told_qps, told_burst;
-    uint64_t told_namespaces; // hash
-    uint64_t told_placement;  // hash
-    uint64_t told_identity;   // hash
-    uint64_t recorded;        // hash of what is recorded of it, see worker_records_set
-    bool told_unsettled;
+    bool joined;                   // the engine knows the worker,
+    struct worker_settings posted; // with these settings
+    bool posted_unsettled;
+    uint64_t recorded;                  // hash of its record, see worker_records_set
     struct cluster_thread *fenced;      // the connection that was told `renews`, see fences_tick
     uint64_t renews;                    // shards
     struct meter meter;                 // of all its connections

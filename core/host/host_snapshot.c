@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state that other threads read.
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LABELS_MAX ((size_t)64 << 10)
-
-static char *labels_of(const struct worker_spec *spec) {
-    AUTO_BUFFER(text, LABELS_MAX);
-    for (size_t i = 0; i < spec->n_labels; i++)
-        buffer_printf(&text, "%s%s=%s", i > 0 ? "," : "", spec->labels[i].key, spec->labels[i].value);
-    return strdup(text.data ? text.data : "");
-}
 
 // What the engine does not know. Without memory it is left out.
 static void fill_in(const struct host *host, struct stats *stats) {
@@ -26,10 +16,10 @@ static void fill_in(const struct host *host, struct stats *stats) {
     for (size_t c = 1; c < stats->n_clusters; c++) {
         const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];
         stats->clusters[c].leaving = cluster->state == CLUSTER_LEAVING;
-        stats->clusters[c].max_active = cluster->spec.max_active;
+        stats->clusters[c].max_active = cluster->spec.settings.max_active;
         stats->clusters[c].source = sources[cluster->spec.source];
         stats->clusters[c].from = cluster->spec.origin_text ? strdup(cluster->spec.origin_text) : NULL;
-        stats->clusters[c].labels = labels_of(&cluster->spec);
+        stats->clusters[c].labels = strdup(cluster->spec.settings.labels ? cluster->spec.settings.labels : "");
     }
 }
 

@@ -4,12 +4,10 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
-#include "core/host/sources/worker_placement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS_MAX ((size_t)64 << 10)
 #define LEFT_LOOK_NS CLOCK_SECOND // how often a leaving worker is looked at
 
 void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal) {
@@ -73,7 +71,7 @@ static void change(struct host *host, struct host_cluster *cluster, struct worke
 
 // True: it has a number now, or is not to have one. A worker of the same name that has left is waited for.
 static bool take(struct host *host, struct worker_spec *spec) {
-    struct host_cluster *cluster = find(host, spec->name);
+    struct host_cluster *cluster = find(host, spec->settings.name);
     if (cluster && cluster->state == CLUSTER_LEFT)
         return false;
     if (cluster)
@@ -100,14 +98,15 @@ static void check(struct worker_spec *specs, size_t *count) {
     for (size_t i = 0; i < *count; i++) {
         struct worker_spec spec = specs[i];
         const char *problem = NULL;
-        if (!spec.name || !text_is_dns_label(spec.name) || strcmp(spec.name, "management") == 0)
+        if (!spec.settings.name || !text_is_dns_label(spec.settings.name) ||
+            strcmp(spec.settings.name, "management") == 0)
             problem =
                 "found an invalid name, expected at most 63 lower-case letters, digits and '-', and not management";
         for (size_t j = 0; j < kept && !problem; j++)
-            if (strcmp(specs[j].name, spec.name) == 0)
+            if (strcmp(specs[j].settings.name, spec.settings.name) == 0)
                 problem = "found the name of another worker, expected each name once";
         if (problem) {
-            log_fields(LOG_ERROR, "a worker is left out", {"cluster", spec.name}, {"from", spec.origin_text},
+            log_fields(LOG_ERROR, "a worker is left out", {"cluster", spec.settings.name}, {"from", spec.origin_text},
                        {"error", problem});
             worker_spec_clear(&spec);
         } else {
@@ -119,7 +118,7 @@ static void check(struct worker_spec *specs, size_t *count) {
 
 static bool is_among(const struct host *host, const char *name) {
     for (size_t i = 0; i < host->n_waiting; i++)
-        if (strcmp(host->waiting[i].name, name) == 0)
+        if (strcmp(host->waiting[i].settings.name, name) == 0)
             return true;
     return false;
 }
@@ -162,55 +161,38 @@ static void take_wanted(struct host *host) {
 
 // At the start all workers are cordoned for a moment.
 static bool is_quiet(const struct host_cluster *cluster, enum worker_policy policy) {
-    return cluster->spec.unsettled || (cluster->told_unsettled && policy == WORKER_ACTIVE);
+    return cluster->spec.unsettled || (cluster->posted_unsettled && policy == WORKER_ACTIVE);
 }
 
-static void post(struct host *host, const struct host_cluster *cluster, enum worker_policy policy) {
-    AUTO_BUFFER(labels, LABELS_MAX);
-    (void)worker_placement_labels(&cluster->spec, &labels);
-    inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_WORKER,
-                                                       .cluster = cluster->index,
-                                                       .worker = {.name = cluster->name,
-                                                                  .policy = policy,
-                                                                  .quiet = is_quiet(cluster, policy),
-                                                                  .qps = cluster->spec.qps,
-                                                                  .burst = cluster->spec.burst,
-                                                                  .namespaces = cluster->spec.namespaces,
-                                                                  .labels = labels.failed ? NULL : labels.data,
-                                                                  .max_kinds = cluster->spec.max_kinds,
-                                                                  .uid = cluster->spec.uid,
-                                                                  .recorded = cluster->spec.recorded,
-                                                                  .max_active = cluster->spec.max_active,
-                                                                  .weight = cluster->spec.weight,
-                                                                  .order = cluster->spec.order}});
+// The settings that the engine gets; their texts are those of the spec.
+static struct worker_settings settings_of(const struct host_cluster *cluster) {
+    struct worker_settings settings = cluster->spec.settings;
+    settings.policy = workers_policy(cluster);
+    settings.quiet = is_quiet(cluster, settings.policy);
+    return settings;
 }
 
-// Before anything of its connection is posted.
-static void tell(struct host *host, struct host_cluster *cluster) {
-    enum worker_policy policy = workers_policy(cluster);
+static void post(struct host *host, const struct host_cluster *cluster, const struct worker_settings *settings) {
+    inbox_post_now(host->inbox,
+                   &(struct engine_event){.type = EVENT_WORKER, .cluster = cluster->index, .worker = *settings});
+}
+
+// Before anything of its connection is posted. Without memory, the settings are posted again in the next turn.
+static void post_settings(struct host *host, struct host_cluster *cluster) {
     bool known = cluster->joined &&
                  (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
-    const struct worker_spec *spec = &cluster->spec;
-    if (cluster->told_unsettled && !spec->unsettled && policy == WORKER_CORDONED) // the engine has no news
+    const struct worker_settings settings = settings_of(cluster);
+    bool unsettled = cluster->spec.unsettled;
+    if (cluster->posted_unsettled && !unsettled && settings.policy == WORKER_CORDONED) // no change for the engine
         log_fields(LOG_INFO, "the worker is cordoned: nothing new is placed there", {"cluster", cluster->name});
-    cluster->told_unsettled &= spec->unsettled || policy == WORKER_ACTIVE;
-    uint64_t placement = worker_placement_hash(spec);
-    uint64_t namespaces = text_hash(TEXT_HASH, spec->namespaces ? spec->namespaces : "");
-    uint64_t identity =
-        text_hash(text_hash(TEXT_HASH, spec->uid ? spec->uid : ""), spec->recorded ? spec->recorded : "");
-    if (known && cluster->told_identity == identity && cluster->told == policy && cluster->told_qps == spec->qps &&
-        cluster->told_burst == spec->burst && cluster->told_namespaces == namespaces &&
-        cluster->told_placement == placement)
+    cluster->posted_unsettled &= unsettled || settings.policy == WORKER_ACTIVE;
+    if (known && worker_settings_equal(&cluster->posted, &settings))
         return;
+    post(host, cluster, &settings);
+    worker_settings_clear(&cluster->posted);
     cluster->joined = true;
-    cluster->told = policy;
-    cluster->told_namespaces = namespaces;
-    cluster->told_placement = placement;
-    cluster->told_identity = identity;
-    cluster->told_qps = spec->qps;
-    cluster->told_burst = spec->burst;
-    post(host, cluster, policy);
-    cluster->told_unsettled = spec->unsettled;
+    cluster->posted_unsettled = unsettled;
+    (void)worker_settings_copy(&settings, &cluster->posted);
 }
 
 // What the engine has found out of its identity.
@@ -230,7 +212,7 @@ static void record(struct host *host, struct host_cluster *cluster) {
 static void leave(struct host *host, struct host_cluster *cluster) {
     cluster->state = CLUSTER_LEFT;
     if (cluster->joined)
-        post(host, cluster, WORKER_LEFT);
+        post(host, cluster, &(struct worker_settings){.name = cluster->name, .policy = WORKER_LEFT});
     record(host, cluster);
     cluster_threads_close(host, cluster);
 }
@@ -252,7 +234,7 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
     if (cluster->state == CLUSTER_LEAVING || cluster->state == CLUSTER_LEFT)
         host->left_at_ns = clock_earlier(host->left_at_ns, now.mono_ns + LEFT_LOOK_NS);
     if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
-        tell(host, cluster);
+        post_settings(host, cluster);
         record(host, cluster);
         cluster_threads_open(host, cluster, now);
     } else if (cluster->state == CLUSTER_LEFT && is_over(host, cluster)) {

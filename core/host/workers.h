@@ -4,8 +4,8 @@
 #ifndef WHARF_HOST_WORKERS_H
 #define WHARF_HOST_WORKERS_H
 
+#include "core/config/worker_spec.h"
 #include "core/host/host.h"
-#include "core/host/sources/worker_spec.h"
 
 // From any thread, also before host_run; until then the set is that of the configuration. Takes the complete set, which
 // replaces the former one: `specs`, from malloc, and what is in it. A worker with an invalid name, or one that is there

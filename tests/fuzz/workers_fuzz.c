@@ -26,8 +26,8 @@ static void check_spec(struct error *error, struct worker_spec *spec) {
     struct token_life life;
     bool usable = false;
     if (!error) {
-        if (!spec->name || !text_is_dns_label(spec->name) || strcmp(spec->name, "management") == 0)
-            fuzz_fail("a worker named %s", spec->name ? spec->name : "nothing");
+        if (!spec->settings.name || !text_is_dns_label(spec->settings.name) || strcmp(spec->settings.name, "management") == 0)
+            fuzz_fail("a worker named %s", spec->settings.name ? spec->settings.name : "nothing");
         if (!spec->kubeconfig_text || spec->kubeconfig_path)
             fuzz_fail("a worker without a kubeconfig, or with the path of one");
         must_be_told(worker_spec_check(spec, &policy, NOW_NS, &life, &usable));

@@ -79,12 +79,12 @@ void inside_end(struct inside *inside) {
 static void fill(struct inside *inside, struct worker_spec *spec, const char *token) {
     size_t name = strcspn(token, "=*!");
     const char *from = token[name] == '=' ? token + name + 1 : token, *policy = strchr(token, '!');
-    spec->name = strndup(token, name);
+    spec->settings.name = strndup(token, name);
     spec->origin_text = strdup("the test");
     spec->kubeconfig_path =
         text_format("%s/%.*s.kubeconfig", inside->scene->directory, (int)strcspn(from, "=*!"), from);
     spec->context = strdup("");
-    assert_true(spec->name && spec->origin_text && spec->kubeconfig_path && spec->context);
+    assert_true(spec->settings.name && spec->origin_text && spec->kubeconfig_path && spec->context);
     uint64_t *revision = &inside->revisions[(token[1] - '0') % 10];
     *revision += strchr(token, '*') ? 1 : 0;
     spec->revision = *revision;

@@ -106,8 +106,8 @@ static struct error *load(struct guard_program *program) {
 static struct error *connect_worker(struct guard_program *program) {
     char context[] = "";
     const char *const *values = program->values;
-    struct config_cluster cluster = {.kubeconfig = (char *)values[KUBECONFIG],
-                                     .context = values[CONTEXT] ? (char *)values[CONTEXT] : context};
+    struct worker_spec cluster = {.kubeconfig_path = (char *)values[KUBECONFIG],
+                                  .context = values[CONTEXT] ? (char *)values[CONTEXT] : context};
     const struct exec_policy *policy = &program->enabled.config->credential_plugins;
     budget_init(&program->budget, BUDGET_DEFAULT, 0, 0, NULL);
     struct error *error = curl_transport_setup();

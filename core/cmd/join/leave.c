@@ -250,7 +250,7 @@ static struct error *no_such_worker(struct leave *leave, const char *more) {
     const struct config *config = leave->enabled.config;
     AUTO_BUFFER(names, 65536);
     for (size_t i = 0; i < config->n_workers; i++)
-        if (strcmp(config->workers[i].name, leave->name) == 0)
+        if (strcmp(config->workers[i].settings.name, leave->name) == 0)
             return error_new(ERROR_NOT_FOUND, "worker %s is in the list of %s, and has no Secret: remove it there%s",
                              leave->name, config->path, more);
     struct error *error = join_worker_names(&leave->management, leave->namespace_, &names);

@@ -60,7 +60,7 @@ static const char *cluster_name(const struct plan *plan) {
     const struct config *config = plan->request->config;
     if (plan->request->cluster)
         return plan->request->cluster;
-    return config->n_workers > 0 ? config->workers[0].name : NULL;
+    return config->n_workers > 0 ? config->workers[0].settings.name : NULL;
 }
 
 void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,

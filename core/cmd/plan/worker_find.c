@@ -16,7 +16,7 @@ struct workers {
 
 static const struct worker_spec *find(const struct workers *workers, const char *name) {
     for (size_t i = 0; i < workers->count; i++)
-        if (strcmp(workers->specs[i].name, name) == 0)
+        if (strcmp(workers->specs[i].settings.name, name) == 0)
             return &workers->specs[i];
     return NULL;
 }
@@ -25,7 +25,7 @@ static struct error *unknown_worker(const struct config *config, const struct wo
     AUTO_BUFFER(list, (size_t)1 << 20);
     const char **names = calloc(workers->count + 1, sizeof(*names));
     for (size_t i = 0; names && i < workers->count; i++) {
-        names[i] = workers->specs[i].name;
+        names[i] = workers->specs[i].settings.name;
         buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     const char *meant = !names ? NULL : suggest(name, names, workers->count);
@@ -40,10 +40,10 @@ static struct error *find_worker(const struct plan_request *request, struct prob
                                  struct workers *workers) {
     const struct config *config = request->config;
     for (size_t i = 0; i < config->n_workers; i++) {
-        if (strcmp(config->workers[i].name, request->cluster) != 0)
+        if (strcmp(config->workers[i].settings.name, request->cluster) != 0)
             continue;
         workers->specs = calloc(1, sizeof(*workers->specs));
-        if (!workers->specs || !worker_spec_of_config(&config->workers[i], config->path, workers->specs))
+        if (!workers->specs || !worker_spec_copy(&config->workers[i], workers->specs))
             return error_no_memory();
         workers->count = 1;
         return NULL;
@@ -63,8 +63,8 @@ struct error *plan_worker_open(const struct plan_request *request, struct proble
     struct workers workers = {.count = 0};
     struct error *error = find_worker(request, problems, &workers);
     if (!error) {
-        error = connection_load_worker(&out->connection, find(&workers, request->cluster),
-                                       &request->config->credential_plugins, request->now.wall_ns);
+        error = connection_load(&out->connection, find(&workers, request->cluster),
+                                &request->config->credential_plugins, request->now.wall_ns);
         if (!error)
             error = connection_open(&out->connection, NULL);
         if (!error)

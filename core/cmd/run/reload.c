@@ -36,10 +36,11 @@ char *reload_text(const char *path) {
     return good ? buffer_take(&text, NULL) : NULL;
 }
 
-static void check_worker(const struct config *config, const struct config_cluster *worker, struct problems *problems) {
+static void check_worker(const struct config *config, const struct worker_spec *worker, struct problems *problems) {
     struct cluster_connection connection = {0};
     struct error *error = connection_load(&connection, worker, &config->credential_plugins, clock_now().wall_ns);
-    problems_add_error(problems, error_wrap(error, "%s:%zu: %s", config->path, worker->kubeconfig_line, worker->name));
+    problems_add_error(problems,
+                       error_wrap(error, "%s:%zu: %s", config->path, worker->kubeconfig_line, worker->settings.name));
     connection_close(&connection);
 }
 

@@ -162,30 +162,30 @@ static void check_configured(const struct preflight *preflight, struct source_it
     const struct config *config = preflight->config;
     visits[0].management = true;
     visits[0].found = found;
-    start(&visits[0], preflight, config->management.name, &preflight->connections[0]);
+    start(&visits[0], preflight, config->management.settings.name, &preflight->connections[0]);
     for (size_t i = 0; i < config->n_workers; i++)
-        start(&visits[i + 1], preflight, config->workers[i].name, &preflight->connections[i + 1]);
+        start(&visits[i + 1], preflight, config->workers[i].settings.name, &preflight->connections[i + 1]);
     join(visits, config->n_workers + 1);
 }
 
 // What `run` would refuse: not the cluster that joined.
 static void compare_joined(struct visit *visit, const struct worker_spec *spec) {
-    if (spec->uid && visit->uid && strcmp(spec->uid, visit->uid) != 0)
+    if (spec->settings.uid && visit->uid && strcmp(spec->settings.uid, visit->uid) != 0)
         VISIT_PROBLEM(
             visit, "found uid %s of namespace kube-system, expected %s as in annotation " IDENTITY_ANNOTATION " of %s",
-            visit->uid, spec->uid, spec->origin_text);
+            visit->uid, spec->settings.uid, spec->origin_text);
 }
 
 // The workers of other sources; `specs` has the configuration's too, which are the first.
 static void check_others(const struct preflight *preflight, const struct worker_spec *specs, size_t count,
                          struct cluster_connection *connections, struct visit *visits) {
     for (size_t i = preflight->config->n_workers; i < count; i++) {
-        struct error *error = connection_load_worker(&connections[i], &specs[i], &preflight->config->credential_plugins,
-                                                     clock_now().wall_ns);
+        struct error *error =
+            connection_load(&connections[i], &specs[i], &preflight->config->credential_plugins, clock_now().wall_ns);
         if (error)
             problems_add(&visits[i + 1].problems, "%s: %s", specs[i].origin_text, error_text(error));
         error_free(error);
-        start(&visits[i + 1], preflight, specs[i].name, &connections[i]);
+        start(&visits[i + 1], preflight, specs[i].settings.name, &connections[i]);
     }
     join(visits + preflight->config->n_workers + 1, count - preflight->config->n_workers);
     for (size_t i = preflight->config->n_workers; i < count; i++)

@@ -118,7 +118,7 @@ const char *visit_own_namespace(const struct visit *visit) {
     const char *pods = visit->connection->endpoint->namespace_;
     if (visit->preflight->config->namespace_)
         return visit->preflight->config->namespace_;
-    return !visit->preflight->config->management.kubeconfig && pods && *pods != '\0' ? pods : RIGHTS_NAMESPACE;
+    return !visit->preflight->config->management.kubeconfig_path && pods && *pods != '\0' ? pods : RIGHTS_NAMESPACE;
 }
 
 // What workers come from besides the configuration, and what operators set of them (rights.c).
@@ -171,7 +171,7 @@ static void may_see_capacity(struct visit *visit) {
     const struct config *config = visit->preflight->config;
     enum choice own = CHOICE_NOT_MADE;
     for (size_t w = 0; w < config->n_workers; w++)
-        if (strcmp(config->workers[w].name, visit->name) == 0)
+        if (strcmp(config->workers[w].settings.name, visit->name) == 0)
             own = config->workers[w].capacity;
     if (config_wants_capacity(config, own))
         check_all(visit, seen, sizeof(seen) / sizeof(seen[0]));

@@ -42,7 +42,7 @@ static void read_object(struct visit *visit, const struct source_listing *listin
     struct source_items *items = &visit->found[listing->source];
     AUTO_TEXT origin = worker_object_text(listing->kind, object);
     AUTO_TEXT key = text_format("%s/%s", object_namespace(object), object_name(object));
-    struct worker_spec spec = {.name = NULL};
+    struct worker_spec spec = {.source = SOURCE_CONFIG};
     struct error *error = origin && key ? read_spec(visit, listing, object, &spec) : error_no_memory();
     bool others = error && error->code == ERROR_NOT_FOUND && listing->source == SOURCE_CLUSTER_PROFILE;
     struct source_item *item = !error ? source_items_at(items, key, origin) : NULL;
@@ -154,7 +154,7 @@ static void tell(void *ctx, struct source_note *notes, size_t count) {
 }
 
 static bool copy_item(struct source_items *to, const struct source_item *from) {
-    struct worker_spec spec = {.name = NULL};
+    struct worker_spec spec = {.source = SOURCE_CONFIG};
     struct source_item *item = source_items_at(to, from->key, from->origin_text);
     if (!item || !worker_spec_copy(&from->spec, &spec))
         return false;
@@ -221,7 +221,7 @@ struct error *preflight_workers(const struct config *config, struct problems *pr
     struct source_items directory = {.source = SOURCE_DIRECTORY}, found[WORKER_SOURCES] = {{.source = SOURCE_CONFIG}};
     struct preflight preflight = {.config = config, .directory = &directory};
     struct visit visit = {.preflight = &preflight,
-                          .name = config->management.name,
+                          .name = config->management.settings.name,
                           .connection = &management,
                           .server = "",
                           .management = true,

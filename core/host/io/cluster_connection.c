@@ -6,46 +6,31 @@
 
 #include <string.h>
 
-static struct error *load(const struct config_cluster *cluster, const struct exec_policy *policy,
-                          struct endpoint **out) {
-    if (!cluster->kubeconfig)
+static struct error *load(const struct worker_spec *spec, const struct exec_policy *policy, struct endpoint **out) {
+    const char *path = spec->kubeconfig_path, *text = spec->kubeconfig_text;
+    struct exec_policy own = *policy; // a ClusterProfile names the cluster; the plugin is from the configuration
+    own.own_entry = spec->source == SOURCE_CLUSTER_PROFILE;
+    if (text)
+        return kubeconfig_parse(text, strlen(text), spec->origin_text ? spec->origin_text : spec->settings.name,
+                                spec->context, &own, out);
+    if (!path)
         return kubeconfig_in_cluster("", out);
     // A list, as in KUBECONFIG, skips files that are not there; a single file must be.
-    if (strchr(cluster->kubeconfig, ':'))
-        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, policy, out);
-    return kubeconfig_load(cluster->kubeconfig, cluster->context, policy, out);
+    return strchr(path, ':') ? kubeconfig_load_list(path, spec->context, policy, out)
+                             : kubeconfig_load(path, spec->context, policy, out);
 }
 
-// Takes the endpoint.
-static struct error *check(struct cluster_connection *connection, struct endpoint *endpoint, int64_t wall_ns) {
-    struct error *error = endpoint_check(endpoint, wall_ns);
+struct error *connection_load(struct cluster_connection *connection, const struct worker_spec *spec,
+                              const struct exec_policy *policy, int64_t wall_ns) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = load(spec, policy, &endpoint);
+    if (!error)
+        error = endpoint_check(endpoint, wall_ns);
     if (error)
         endpoint_free(endpoint);
     else
         connection->endpoint = endpoint;
     return error;
-}
-
-struct error *connection_load(struct cluster_connection *connection, const struct config_cluster *cluster,
-                              const struct exec_policy *policy, int64_t wall_ns) {
-    struct endpoint *endpoint = NULL;
-    struct error *error = load(cluster, policy, &endpoint);
-    return error ? error : check(connection, endpoint, wall_ns);
-}
-
-struct error *connection_load_worker(struct cluster_connection *connection, const struct worker_spec *spec,
-                                     const struct exec_policy *policy, int64_t wall_ns) {
-    struct endpoint *endpoint = NULL;
-    if (!spec->kubeconfig_text)
-        return connection_load(connection,
-                               &(struct config_cluster){.kubeconfig = spec->kubeconfig_path, .context = spec->context},
-                               policy, wall_ns);
-    struct exec_policy own = *policy; // a ClusterProfile names the cluster; the plugin is from the configuration
-    own.own_entry = spec->source == SOURCE_CLUSTER_PROFILE;
-    struct error *error =
-        kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text),
-                         spec->origin_text ? spec->origin_text : spec->name, spec->context, &own, &endpoint);
-    return error ? error : check(connection, endpoint, wall_ns);
 }
 
 struct error *connection_open(struct cluster_connection *connection, struct budget *budget) {
@@ -60,7 +45,7 @@ struct error *connection_open(struct cluster_connection *connection, struct budg
 bool connection_renew(struct cluster_connection *connection, const struct worker_spec *spec,
                       const struct exec_policy *policy, int64_t wall_ns) {
     struct cluster_connection fresh = {.endpoint = NULL};
-    struct error *error = connection_load_worker(&fresh, spec, policy, wall_ns);
+    struct error *error = connection_load(&fresh, spec, policy, wall_ns);
     bool same = !error && endpoint_same_address(connection->endpoint, fresh.endpoint);
     error_free(error);
     if (same) {

@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_IO_CLUSTER_CONNECTION_H
 #define WHARF_HOST_IO_CLUSTER_CONNECTION_H
 
-#include "core/host/sources/worker_spec.h"
+#include "core/config/worker_spec.h"
 #include "core/kube/client/client.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
@@ -15,14 +15,11 @@ struct cluster_connection {
     struct transport *transport; // NULL: not open
 };
 
-// Reads the kubeconfig and checks the certificates at `wall_ns`. `policy` is the configuration's credential_plugins.
-// Errors do not name the cluster.
-struct error *connection_load(struct cluster_connection *connection, const struct config_cluster *cluster,
+// Reads the kubeconfig of a cluster (a file, a list of files or a text; without any, the pod's service account) and
+// checks the certificates at `wall_ns`. `policy` is the configuration's credential_plugins. Errors do not name the
+// cluster.
+struct error *connection_load(struct cluster_connection *connection, const struct worker_spec *spec,
                               const struct exec_policy *policy, int64_t wall_ns);
-
-// The same of a worker, whose kubeconfig may be a text.
-struct error *connection_load_worker(struct cluster_connection *connection, const struct worker_spec *spec,
-                                     const struct exec_policy *policy, int64_t wall_ns);
 
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct cluster_connection *connection, struct budget *budget);

@@ -103,7 +103,7 @@ static struct error *open_connection(struct cluster_thread *thread) {
     int64_t wall_ns = clock_now().wall_ns;
     struct error *error = thread->cluster == ENGINE_MANAGEMENT
                               ? connection_load(&thread->connection, &config->management, policy, wall_ns)
-                              : connection_load_worker(&thread->connection, &thread->spec, policy, wall_ns);
+                              : connection_load(&thread->connection, &thread->spec, policy, wall_ns);
     error = error_wrap(error, "cluster %s", thread->name);
     if (!error)
         error = connection_open(&thread->connection, &thread->budget);

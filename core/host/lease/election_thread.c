@@ -84,7 +84,7 @@ static const char *namespace_of(const struct election_thread *thread) {
     if (config->election.namespace_ || config->namespace_)
         return config->election.namespace_ ? config->election.namespace_ : config->namespace_;
     const char *pods = thread->connection.endpoint->namespace_;
-    return config->management.kubeconfig || !pods || !*pods ? SEAL_SECRET_NAMESPACE : pods;
+    return config->management.kubeconfig_path || !pods || !*pods ? SEAL_SECRET_NAMESPACE : pods;
 }
 
 // Nothing depends on a Lease that is only observed: nine requests a minute are enough.

@@ -80,13 +80,13 @@ static struct error *read_placement(const char *path, struct worker_spec *out) {
 static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
-                                .name = strndup(file, name_len(file)),
+                                .settings.name = strndup(file, name_len(file)),
                                 .origin_text = strdup(path),
                                 .kubeconfig_path = strdup(path)};
-    if (!out->name || !out->origin_text || !out->kubeconfig_path)
+    if (!out->settings.name || !out->origin_text || !out->kubeconfig_path)
         return error_no_memory();
     struct endpoint *endpoint = NULL;
-    struct error *error = check_name(out->name);
+    struct error *error = check_name(out->settings.name);
     if (!error)
         error = check_file(path);
     if (!error)
@@ -111,8 +111,8 @@ static void read_file(struct source_folder *folder, const char *file) {
     struct error *error = read_spec(folder->policy, file, path, &spec);
     if (error)
         source_item_refuse(&folder->items, item, error);
-    else if (!item->spec.name || item->problem || item->spec.revision != spec.revision ||
-             worker_placement_hash(&item->spec) != worker_placement_hash(&spec))
+    else if (!item->spec.settings.name || item->problem || item->spec.revision != spec.revision ||
+             !worker_settings_equal(&item->spec.settings, &spec.settings))
         source_item_accept(&folder->items, item, &spec);
     worker_spec_clear(&spec);
 }

@@ -92,7 +92,7 @@ size_t source_items_hold(struct source_items *items) {
 void source_item_accept(struct source_items *items, struct source_item *item, struct worker_spec *spec) {
     worker_spec_clear(&item->spec);
     item->spec = *spec;
-    *spec = (struct worker_spec){.name = NULL};
+    *spec = (struct worker_spec){.source = SOURCE_CONFIG};
     free(item->problem);
     item->problem = NULL;
     items->changed = true;
@@ -100,8 +100,9 @@ void source_item_accept(struct source_items *items, struct source_item *item, st
 
 void source_item_refuse(struct source_items *items, struct source_item *item, struct error *error) {
     if (!text_equal(item->problem, error_text(error))) {
-        log_fields(LOG_WARN, item->spec.name ? "worker not changed: its new version cannot be used" : "worker not used",
-                   {"from", item->origin_text}, {"worker", item->spec.name}, {"error", error_text(error)});
+        log_fields(LOG_WARN,
+                   item->spec.settings.name ? "worker not changed: its new version cannot be used" : "worker not used",
+                   {"from", item->origin_text}, {"worker", item->spec.settings.name}, {"error", error_text(error)});
         free(item->problem);
         item->problem = strdup(error_text(error));
         items->changed = true;
@@ -112,12 +113,12 @@ void source_item_refuse(struct source_items *items, struct source_item *item, st
 static bool add(const struct source_item *item, struct worker_spec *specs, size_t *n_specs, struct source_note **notes,
                 size_t *n_notes) {
     struct source_note note = {.origin_text = item->origin_text,
-                               .name = item->spec.name,
+                               .name = (char *)item->spec.settings.name,
                                .problem = item->problem,
                                .token_life = item->token_life};
     if (!source_notes_add(notes, n_notes, &note))
         return false;
-    if (!item->spec.name)
+    if (!item->spec.settings.name)
         return true;
     if (!worker_spec_copy(&item->spec, &specs[*n_specs]))
         return false;

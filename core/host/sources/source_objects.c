@@ -99,7 +99,7 @@ struct error *source_objects_configure(struct source_objects *objects, const str
     if (!wanted)
         return error_no_memory();
     *wanted =
-        (struct wanted){.in_cluster = !config->management.kubeconfig,
+        (struct wanted){.in_cluster = !config->management.kubeconfig_path,
                         .on = {[SECRETS] = from->secrets, [PROFILES] = from->cluster_profiles, [CONFIG_MAP] = true}};
     if (!text_set(&wanted->namespace_, config->namespace_) ||
         !text_set(&wanted->profile_namespace, from->profile_namespace) || !copy_providers(from, wanted) ||
@@ -139,7 +139,7 @@ static struct error *check_worker(struct source_watch *c, struct source_item *it
     } else {
         renewals_forget(c->all->renewals, key); // it would patch a version that is gone
     }
-    if (error && usable && !item->spec.name)
+    if (error && usable && !item->spec.settings.name)
         source_item_accept(&c->items, item, spec); // the caller adds the problem
     return error_wrap(error, c->items.source == SOURCE_SECRET ? "key kubeconfig" : "status");
 }
@@ -152,7 +152,7 @@ static void see_worker(struct source_watch *c, const char *key, const struct obj
         return;
     item->seen = true;
     item->held = false;
-    struct worker_spec spec = {.name = NULL};
+    struct worker_spec spec = {.source = SOURCE_CONFIG};
     struct error *error =
         object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large) : read_worker(c, object->value, &spec);
     if (error && error->code == ERROR_NOT_FOUND) { // a ClusterProfile for others

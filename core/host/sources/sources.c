@@ -71,7 +71,7 @@ static void remember_holders(struct sources *sources, const struct worker_spec *
         struct holder *holder = is_of_object(&specs[i]) ? calloc(1, sizeof *holder) : NULL;
         if (!holder)
             continue;
-        *holder = (struct holder){.name = strdup(specs[i].name), .source = strdup(specs[i].origin_text)};
+        *holder = (struct holder){.name = strdup(specs[i].settings.name), .source = strdup(specs[i].origin_text)};
         if (holder->name && holder->source && map_put(&sources->holders, holder->name, holder))
             continue;
         free(holder->name);
@@ -94,14 +94,14 @@ static const struct worker_override *find_override(const struct sources *sources
 
 // False: out of memory.
 static bool override(const struct sources *sources, struct worker_spec *spec) {
-    const struct worker_override *found = find_override(sources, spec->name);
+    const struct worker_override *found = find_override(sources, spec->settings.name);
     spec->unsettled = !sources->overridden && !spec->cordoned;
     spec->cordoned |= spec->unsettled;
     if (found && found->sets_cordoned)
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
-    return text_set(&spec->recorded, found ? found->uid : NULL);
+    return text_set((char **)&spec->settings.recorded, found ? found->uid : NULL);
 }
 
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
@@ -109,8 +109,8 @@ static bool override(const struct sources *sources, struct worker_spec *spec) {
 static unsigned rank_of(const struct sources *sources, const struct worker_spec *spec) {
     if (!is_of_object(spec))
         return spec->source;
-    const struct holder *holder = map_get(&sources->holders, spec->name);
-    const struct worker_override *record = find_override(sources, spec->name);
+    const struct holder *holder = map_get(&sources->holders, spec->settings.name);
+    const struct worker_override *record = find_override(sources, spec->settings.name);
     if (holder && strcmp(holder->source, spec->origin_text) == 0)
         return SOURCE_SECRET;
     return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
@@ -128,28 +128,28 @@ static bool choose(const struct sources *sources, struct map *chosen) {
     for (size_t s = 0; s < WORKER_SOURCES; s++)
         for (size_t i = 0; i < sources->lists[s].count; i++) {
             struct worker_spec *spec = &sources->lists[s].specs[i];
-            const struct worker_spec *former = map_get(chosen, spec->name);
-            if ((!former || goes_before(sources, spec, former)) && !map_put(chosen, spec->name, spec))
+            const struct worker_spec *former = map_get(chosen, spec->settings.name);
+            if ((!former || goes_before(sources, spec, former)) && !map_put(chosen, spec->settings.name, spec))
                 return false;
         }
     return true;
 }
 
 static void note_conflict(struct merge *merge, const struct worker_spec *spec, const char *winner) {
-    AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->name, winner);
-    struct source_note note = {.origin_text = spec->origin_text, .name = spec->name, .problem = problem};
+    AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->settings.name, winner);
+    struct source_note note = {.origin_text = spec->origin_text, .name = (char *)spec->settings.name, .problem = problem};
     if (!problem || !source_notes_add(&merge->notes, &merge->n_notes, &note)) {
         merge->failed = true;
         return;
     }
     merge->conflicts = text_hash(text_hash(merge->conflicts, spec->origin_text), winner);
     if (merge->log)
-        log_fields(LOG_WARN, "worker not used: its name is taken", {"worker", spec->name}, {"from", spec->origin_text},
-                   {"used", winner});
+        log_fields(LOG_WARN, "worker not used: its name is taken", {"worker", spec->settings.name},
+                   {"from", spec->origin_text}, {"used", winner});
 }
 
 static void merge_spec(const struct sources *sources, const struct worker_spec *spec, struct merge *merge) {
-    const struct worker_spec *winner = map_get(&merge->names, spec->name);
+    const struct worker_spec *winner = map_get(&merge->names, spec->settings.name);
     if (winner != spec) {
         note_conflict(merge, spec, winner->origin_text);
         return;
@@ -256,7 +256,7 @@ struct error *sources_set_config(struct sources *sources, const struct config *c
     struct worker_spec *specs = calloc(config->n_workers + 1, sizeof *specs);
     size_t count = 0;
     while (specs && count < config->n_workers &&
-           worker_spec_of_config(&config->workers[count], config->path, &specs[count]))
+           worker_spec_copy(&config->workers[count], &specs[count]))
         count++;
     if (!specs || count < config->n_workers) {
         worker_specs_free(specs, count);

@@ -5,6 +5,7 @@
 #ifndef WHARF_HOST_SOURCES_H
 #define WHARF_HOST_SOURCES_H
 
+#include "core/config/config.h"
 #include "core/host/live.h"
 #include "core/host/sources/worker_objects.h"
 

@@ -4,7 +4,8 @@
 #ifndef WHARF_HOST_WORKER_OBJECTS_H
 #define WHARF_HOST_WORKER_OBJECTS_H
 
-#include "core/host/sources/worker_spec.h"
+#include "core/config/config.h"
+#include "core/config/worker_spec.h"
 #include "core/host/tokens/token_life.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 

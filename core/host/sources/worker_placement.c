@@ -39,12 +39,12 @@ static struct error *read_max_active(const char *text, struct worker_spec *out) 
         if (error)
             return error;
         if (!equals)
-            out->max_active = (size_t)limit;
+            out->settings.max_active = (size_t)limit;
         else if (!labels_add(&kinds, item, equals + 1))
             return error_no_memory();
         at += len;
     }
-    out->max_kinds = kinds.len > 0 ? buffer_take(&kinds, NULL) : NULL;
+    out->settings.max_kinds = kinds.len > 0 ? buffer_take(&kinds, NULL) : NULL;
     return NULL;
 }
 
@@ -55,7 +55,7 @@ static struct error *set(struct worker_spec *out, const char *key, const char *t
     struct error *error = read_number(text, &number);
     if (error)
         return error;
-    *(strcmp(key, "weight") == 0 ? &out->weight : &out->order) = (uint32_t)number;
+    *(strcmp(key, "weight") == 0 ? &out->settings.weight : &out->settings.order) = (uint32_t)number;
     return NULL;
 }
 
@@ -111,20 +111,4 @@ struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struc
             error = error_wrap(read_member(member, out), "extension " EXTENSION);
     }
     return error;
-}
-
-bool worker_placement_labels(const struct worker_spec *spec, struct buffer *out) {
-    for (size_t i = 0; i < spec->n_labels; i++)
-        if (!labels_add(out, spec->labels[i].key, spec->labels[i].value))
-            return false;
-    return true;
-}
-
-uint64_t worker_placement_hash(const struct worker_spec *spec) {
-    char numbers[80];
-    snprintf(numbers, sizeof numbers, "%zu %" PRIu32 " %" PRIu32 " ", spec->max_active, spec->weight, spec->order);
-    uint64_t hash = text_hash(text_hash(TEXT_HASH, numbers), spec->max_kinds ? spec->max_kinds : "");
-    for (size_t i = 0; i < spec->n_labels; i++)
-        hash = text_hash(text_hash(text_hash(hash, spec->labels[i].key), "="), spec->labels[i].value);
-    return hash;
 }

@@ -31,7 +31,7 @@ static struct error *read_name(const struct json *object, struct worker_spec *ou
     if (strcmp(name, "management") == 0)
         return error_new(ERROR_INVALID, "%s: found \"management\", expected another name: this one is reserved", field);
     const char *created = json_string(json_path(object, "metadata", "creationTimestamp", NULL));
-    return text_set(&out->name, name) && text_set(&out->created, created) ? NULL : error_no_memory();
+    return text_set((char **)&out->settings.name, name) && text_set(&out->created, created) ? NULL : error_no_memory();
 }
 
 // That of the cluster that `wharf join` has found, or of a person's own finding.
@@ -44,8 +44,8 @@ static struct error *read_uid(const struct json *secret, struct worker_spec *out
                          "annotation " IDENTITY_ANNOTATION ": found \"%.80s\", expected the uid of namespace "
                          "kube-system in the worker",
                          uid);
-    out->uid = strdup(uid);
-    return out->uid ? NULL : error_no_memory();
+    out->settings.uid = strdup(uid);
+    return out->settings.uid ? NULL : error_no_memory();
 }
 
 // NULL: the entry is absent.
@@ -78,15 +78,15 @@ static struct error *read_number(const struct json *secret, const char *key, dou
 }
 
 static struct error *read_rates(const struct json *secret, struct worker_spec *out) {
-    struct error *error = read_number(secret, "wharf.dev/qps", &out->qps);
+    struct error *error = read_number(secret, "wharf.dev/qps", &out->settings.qps);
     if (!error)
-        error = read_number(secret, "wharf.dev/burst", &out->burst);
-    if (!error && out->burst > 0 && out->burst < 1)
+        error = read_number(secret, "wharf.dev/burst", &out->settings.burst);
+    if (!error && out->settings.burst > 0 && out->settings.burst < 1)
         error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found less than 1, expected at least 1");
-    if (!error && out->burst > 0 && out->qps <= 0)
+    if (!error && out->settings.burst > 0 && out->settings.qps <= 0)
         error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found it without wharf.dev/qps, expected both");
-    if (!error && out->qps > 0 && out->burst <= 0)
-        out->burst = out->qps < 1 ? 1 : 2 * out->qps;
+    if (!error && out->settings.qps > 0 && out->settings.burst <= 0)
+        out->settings.burst = out->settings.qps < 1 ? 1 : 2 * out->settings.qps;
     return error;
 }
 
@@ -105,8 +105,8 @@ static struct error *read_namespaces(const struct json *secret, struct worker_sp
         buffer_printf(&rule, "%c%.*s\n", deny ? '-' : '+', (int)(len - deny), at + deny);
         at += len;
     }
-    out->namespaces = rule.len > 0 ? buffer_take(&rule, NULL) : NULL;
-    return rule.failed || (text && *text && !out->namespaces) ? error_no_memory() : NULL;
+    out->settings.namespaces = rule.len > 0 ? buffer_take(&rule, NULL) : NULL;
+    return rule.failed || (text && *text && !out->settings.namespaces) ? error_no_memory() : NULL;
 }
 
 static struct error *read_policy(const struct json *secret, struct worker_spec *out) {

@@ -24,13 +24,14 @@ enum seal_source seal_source_of(const struct config *config) {
         return SEAL_FROM_FILE;
     if (config->seal.from_secret)
         return SEAL_FROM_SECRET;
-    return config->management.kubeconfig ? SEAL_FROM_NOTHING : SEAL_FROM_DEFAULT_SECRET;
+    return config->management.kubeconfig_path ? SEAL_FROM_NOTHING : SEAL_FROM_DEFAULT_SECRET;
 }
 
 const char *seal_secret_namespace(const struct config *config, const char *own_namespace) {
     if (config->seal.secret_namespace)
         return config->seal.secret_namespace;
-    return config->management.kubeconfig || !own_namespace || !*own_namespace ? SEAL_SECRET_NAMESPACE : own_namespace;
+    return config->management.kubeconfig_path || !own_namespace || !*own_namespace ? SEAL_SECRET_NAMESPACE
+                                                                                   : own_namespace;
 }
 
 const char *seal_secret_name(const struct config *config) {

@@ -21,11 +21,11 @@ static void by_default_any_worker_may_get_anything(void **state) {
     assert_null(config->engine.placement.otherwise.worker_selector);
     assert_int_equal(config->engine.placement.otherwise.pending_timeout_ns, 0);
     assert_false(config->engine.placement.capacity);
-    assert_int_equal(config->workers[0].weight, 1);
+    assert_int_equal(config->workers[0].settings.weight, 1);
     assert_false(config_wants_any_capacity(config));
-    assert_int_equal(config->workers[0].order, 1);
-    assert_int_equal(config->workers[0].max_active, 0);
-    assert_null(config->workers[0].max_kinds);
+    assert_int_equal(config->workers[0].settings.order, 1);
+    assert_int_equal(config->workers[0].settings.max_active, 0);
+    assert_null(config->workers[0].settings.max_kinds);
     config_free(config);
 }
 
@@ -78,12 +78,12 @@ static void workers_have_an_order_a_weight_and_limits(void **state) {
                   "- {name: a, kubeconfig: k1, maxActive: 7}\n"
                   "- {name: b, kubeconfig: k2, weight: 5, maxActive: {total: 9, kinds: {jobs.batch: "
                   "3, JobSet: 1}}}\n");
-    assert_int_equal(config->workers[0].max_active, 7);
-    assert_null(config->workers[0].max_kinds);
-    assert_int_equal(config->workers[1].max_active, 9);
-    assert_string_equal(config->workers[1].max_kinds, "jobs.batch=3,JobSet=1");
-    assert_int_equal(config->workers[1].weight, 5);
-    assert_int_equal(config->workers[1].order, 2);
+    assert_int_equal(config->workers[0].settings.max_active, 7);
+    assert_null(config->workers[0].settings.max_kinds);
+    assert_int_equal(config->workers[1].settings.max_active, 9);
+    assert_string_equal(config->workers[1].settings.max_kinds, "jobs.batch=3,JobSet=1");
+    assert_int_equal(config->workers[1].settings.weight, 5);
+    assert_int_equal(config->workers[1].settings.order, 2);
     config_free(config);
 }
 

@@ -67,9 +67,10 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_int_equal(config->removal, REMOVAL_FINISH);
     assert_true(!config->workers_from.directory && !config->workers_from.secrets &&
                 !config->workers_from.cluster_profiles);
-    assert_true(!config->workers[0].cordoned && config->workers[0].drain == DRAIN_NO && config->workers[0].qps == 0);
-    assert_string_equal(config->management.name, "management");
-    assert_null(config->management.kubeconfig);
+    assert_true(!config->workers[0].cordoned && config->workers[0].drain == DRAIN_NO &&
+                config->workers[0].settings.qps == 0);
+    assert_string_equal(config->management.settings.name, "management");
+    assert_null(config->management.kubeconfig_path);
     assert_string_equal(config->management.context, "");
     assert_int_equal(config->n_workers, 1);
     assert_string_equal(config->workers[0].context, "");
@@ -131,14 +132,12 @@ static void every_key_is_read(void **state) {
     assert_int_equal(problems.count, 0);
     assert_string_equal(config->controller_name, "acme.example/host");
     assert_string_equal(config->origin, "eu-mgmt");
-    assert_path(config->management.kubeconfig, "sub/mgmt.kubeconfig");
+    assert_path(config->management.kubeconfig_path, "sub/mgmt.kubeconfig");
     assert_string_equal(config->management.context, "admin");
     assert_int_equal(config->n_workers, 2);
-    assert_path(config->workers[0].kubeconfig, "w1.kubeconfig");
-    assert_int_equal(config->workers[0].n_labels, 2);
-    assert_string_equal(config->workers[0].labels[1].key, "example.com/tier");
-    assert_string_equal(config->workers[0].labels[1].value, "1");
-    assert_string_equal(config->workers[1].kubeconfig, "/abs/w2.kubeconfig:/abs/more");
+    assert_path(config->workers[0].kubeconfig_path, "w1.kubeconfig");
+    assert_string_equal(config->workers[0].settings.labels, "region=eu,example.com/tier=1");
+    assert_string_equal(config->workers[1].kubeconfig_path, "/abs/w2.kubeconfig:/abs/more");
     assert_path(config->adapter_directory, "libs");
     assert_int_equal(config->n_adapters, 3);
     assert_path(config->adapters[0].file, "libs/job.so");
@@ -221,10 +220,12 @@ static void workers_may_be_cordoned_and_limited(void **state) {
                            "- {name: c, kubeconfig: c, drain: finish}\n",
              &problems);
     assert_int_equal(problems.count, 0);
-    const struct config_cluster *workers = config->workers;
-    assert_true(workers[0].cordoned && workers[0].drain == DRAIN_NO && workers[0].qps == 5 && workers[0].burst == 10);
-    assert_true(!workers[1].cordoned && workers[1].drain == DRAIN_MOVE && workers[1].qps == 9 && workers[1].burst == 3);
-    assert_true(workers[2].drain == DRAIN_FINISH && workers[2].qps == 0);
+    const struct worker_spec *workers = config->workers;
+    assert_true(workers[0].cordoned && workers[0].drain == DRAIN_NO && workers[0].settings.qps == 5 &&
+                workers[0].settings.burst == 10);
+    assert_true(!workers[1].cordoned && workers[1].drain == DRAIN_MOVE && workers[1].settings.qps == 9 &&
+                workers[1].settings.burst == 3);
+    assert_true(workers[2].drain == DRAIN_FINISH && workers[2].settings.qps == 0);
     config_free(config);
 }
 
@@ -305,7 +306,9 @@ static const struct {
     {GOOD "management: {context: admin}\n", 6, {"management", "context without a kubeconfig"}},
     {HEAD ADAPTERS "workers:\n- {name: W1, kubeconfig: a}\n", 5, {"workers[0].name", "\"W1\""}},
     {HEAD ADAPTERS "workers:\n- {name: a.b, kubeconfig: a}\n", 5, {"workers[0].name", "\"a.b\""}},
-    {HEAD ADAPTERS "workers:\n- {name: management, kubeconfig: a}\n", 5, {"workers[0].name", "management cluster"}},
+    {HEAD ADAPTERS "workers:\n- {name: management, kubeconfig: a}\n",
+     5,
+     {"workers[0].name", "management cluster"}},
     {HEAD ADAPTERS "workers:\n- {kubeconfig: a}\n", 5, {"workers[0]", "name", "required"}},
     {HEAD ADAPTERS "workers:\n- {name: w1}\n", 5, {"workers[0]", "kubeconfig", "required"}},
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, labels: {-x: b}}\n", 5, {"labels.-x", "label"}},
@@ -446,7 +449,7 @@ static void all_problems_come_out_at_once(void **state) {
     assert_int_equal(problems.count, 9);
     assert_non_null(config);
     assert_int_equal(config->n_workers, 1); // the one that can still be checked
-    assert_string_equal(config->workers[0].name, "workers[1]");
+    assert_string_equal(config->workers[0].settings.name, "workers[1]");
     assert_int_equal(config->n_adapters, 1);
     problems_free(&problems);
     config_free(config);
@@ -534,7 +537,7 @@ static void a_relative_path_to_the_file_gives_absolute_paths_too(void **state) {
     assert_null(config_load("wharf.yaml", &problems, &config));
     assert_int_equal(chdir(before), 0);
     assert_int_equal(problems.count, 0);
-    assert_path(config->workers[0].kubeconfig, "w1.kubeconfig");
+    assert_path(config->workers[0].kubeconfig_path, "w1.kubeconfig");
     config_free(config);
 }
 

@@ -119,10 +119,10 @@ static struct error *load_good(void **out) {
 static bool is_complete(const void *given) {
     const struct config *c = given;
     return c && strcmp(c->controller_name, "example.com/host") == 0 && text_equal(c->origin, "here") &&
-           text_equal(c->management.context, "main") && c->n_workers == 2 && c->workers[0].n_labels == 2 &&
-           text_equal(c->workers[0].labels[1].value, "a") && text_equal(c->workers[1].context, "other") &&
-           text_equal(c->workers[1].kubeconfig, "/etc/w2.kubeconfig") &&
-           text_has_prefix(c->workers[0].kubeconfig, "/") && c->n_adapters == 2 && c->adapters[0].file &&
+           text_equal(c->management.context, "main") && c->n_workers == 2 &&
+           text_has_suffix(c->workers[0].settings.labels, "=a") && text_equal(c->workers[1].context, "other") &&
+           text_equal(c->workers[1].kubeconfig_path, "/etc/w2.kubeconfig") &&
+           text_has_prefix(c->workers[0].kubeconfig_path, "/") && c->n_adapters == 2 && c->adapters[0].file &&
            text_equal(c->adapters[1].managed_by, "acme.example/x") && json_size(c->adapters[1].settings) == 1 &&
            c->adapter_directory && text_equal(c->serve.address, "[::1]:9440") && c->engine.create_namespaces &&
            c->engine.qps == 10 && c->credential_plugins.n_allow == 2 &&

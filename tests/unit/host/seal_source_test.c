@@ -217,9 +217,9 @@ static void what_is_made_says_until_when_mirrors_without_a_seal_are_adopted(void
 
 static void the_source_follows_from_the_configuration(void **state) {
     (void)state;
-    struct config config = {.management = {.kubeconfig = NULL}};
+    struct config config = {.management = {.source = SOURCE_CONFIG}};
     assert_int_equal(seal_source_of(&config), SEAL_FROM_DEFAULT_SECRET);
-    config.management.kubeconfig = file;
+    config.management.kubeconfig_path = file;
     assert_int_equal(seal_source_of(&config), SEAL_FROM_NOTHING);
     config.seal.from_secret = true;
     assert_int_equal(seal_source_of(&config), SEAL_FROM_SECRET);

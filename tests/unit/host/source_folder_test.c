@@ -35,7 +35,7 @@ static void apply(void *ctx, struct worker_spec *specs, size_t count, enum remov
     pthread_mutex_lock(&stage->mutex);
     buffer_reset(&stage->names);
     for (size_t i = 0; i < count; i++)
-        buffer_printf(&stage->names, "%s;", specs[i].name);
+        buffer_printf(&stage->names, "%s;", specs[i].settings.name);
     pthread_mutex_unlock(&stage->mutex);
     worker_specs_free(specs, count);
 }

@@ -25,9 +25,10 @@ static void apply(void *ctx, struct worker_spec *specs, size_t count, enum remov
     struct stage *stage = ctx;
     buffer_reset(&stage->set);
     for (size_t i = 0; i < count; i++)
-        buffer_printf(&stage->set, "%s=%s%s%s%s%s%s;", specs[i].name, specs[i].origin_text,
-                      specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain], specs[i].recorded ? " (" : "",
-                      specs[i].recorded ? specs[i].recorded : "", specs[i].recorded ? ")" : "");
+        buffer_printf(
+            &stage->set, "%s=%s%s%s%s%s%s;", specs[i].settings.name, specs[i].origin_text,
+            specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain], specs[i].settings.recorded ? " (" : "",
+            specs[i].settings.recorded ? specs[i].settings.recorded : "", specs[i].settings.recorded ? ")" : "");
     stage->removal = removal;
     stage->calls++;
     worker_specs_free(specs, count);
@@ -64,7 +65,7 @@ static void set(struct stage *stage, enum worker_source source, const char *name
     size_t count = 0;
     for (const char *at = names; *at != '\0'; count++) {
         size_t len = strcspn(at, ",");
-        specs[count] = (struct worker_spec){.name = strndup(at, len), .source = source};
+        specs[count] = (struct worker_spec){.settings.name = strndup(at, len), .source = source};
         specs[count].origin_text = text_format("%s%zu", from[source], count);
         at += len + (at[len] == ',');
     }
@@ -97,7 +98,7 @@ static void the_first_source_of_a_name_wins_and_the_others_are_told(void **state
 // A worker of an object: "Secret z" with the name w1.
 static void offer(struct worker_spec *specs, size_t *count, enum worker_source source, const char *from,
                   const char *created) {
-    specs[(*count)++] = (struct worker_spec){.name = strdup("w1"),
+    specs[(*count)++] = (struct worker_spec){.settings.name = strdup("w1"),
                                              .source = source,
                                              .origin_text = strdup(from),
                                              .created = created ? strdup(created) : NULL};
@@ -205,11 +206,11 @@ static void the_policy_of_removal_goes_with_each_set(void **state) {
 }
 
 static void accept(struct source_items *items, const char *key, const char *name) {
-    struct worker_spec spec = {.name = strdup(name), .origin_text = strdup(key), .source = items->source};
+    struct worker_spec spec = {.settings.name = strdup(name), .origin_text = strdup(key), .source = items->source};
     struct source_item *item = source_items_at(items, key, key);
     item->seen = true;
     source_item_accept(items, item, &spec);
-    assert_null(spec.name);
+    assert_null(spec.settings.name);
 }
 
 static void an_item_that_turns_bad_stays_as_it_was(void **state) {

@@ -47,36 +47,35 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
                "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
     struct worker_spec spec;
     assert_null(worker_secret_read(object, &spec));
-    assert_string_equal(spec.name, "w1");
+    assert_string_equal(spec.settings.name, "w1");
     assert_int_equal(spec.source, SOURCE_SECRET);
     assert_string_equal(spec.origin_text, "Secret ours/w-secret");
     assert_string_equal(spec.kubeconfig_text, "{\"apiVersion\": \"v1\"}");
     assert_string_equal(spec.context, "w1-ctx");
-    assert_int_equal(spec.n_labels, 1);
-    assert_string_equal(spec.labels[0].key, "region");
-    assert_string_equal(spec.labels[0].value, "eu");
-    assert_true(spec.cordoned && spec.drain == DRAIN_MOVE && spec.qps == 7.5 && spec.burst == 15);
-    assert_string_equal(spec.namespaces, "+team-*\n-team-x\n");
-    assert_int_equal(spec.weight, 3);
-    assert_int_equal(spec.order, 2);
-    assert_int_equal(spec.max_active, 10);
-    assert_string_equal(spec.max_kinds, "jobs.batch=5,JobSet=1");
+    assert_string_equal(spec.settings.labels, "region=eu");
+    assert_true(spec.cordoned && spec.drain == DRAIN_MOVE && spec.settings.qps == 7.5 && spec.settings.burst == 15);
+    assert_string_equal(spec.settings.namespaces, "+team-*\n-team-x\n");
+    assert_int_equal(spec.settings.weight, 3);
+    assert_int_equal(spec.settings.order, 2);
+    assert_int_equal(spec.settings.max_active, 10);
+    assert_string_equal(spec.settings.max_kinds, "jobs.batch=5,JobSet=1");
     struct worker_spec copy;
     assert_true(worker_spec_copy(&spec, &copy));
-    assert_string_equal(copy.labels[0].key, "region");
-    assert_string_equal(copy.namespaces, "+team-*\n-team-x\n");
-    assert_string_equal(copy.max_kinds, "jobs.batch=5,JobSet=1");
-    assert_string_equal(copy.uid, "k1");
+    assert_string_equal(copy.settings.labels, "region=eu");
+    assert_string_equal(copy.settings.namespaces, "+team-*\n-team-x\n");
+    assert_string_equal(copy.settings.max_kinds, "jobs.batch=5,JobSet=1");
+    assert_string_equal(copy.settings.uid, "k1");
     assert_string_equal(copy.created, "2026-01-02T03:04:05Z");
-    assert_true(worker_placement_hash(&copy) == worker_placement_hash(&spec));
-    copy.weight = 4;
-    assert_false(worker_placement_hash(&copy) == worker_placement_hash(&spec));
+    assert_true(worker_settings_equal(&copy.settings, &spec.settings));
+    copy.settings.weight = 4;
+    assert_false(worker_settings_equal(&copy.settings, &spec.settings));
     worker_spec_clear(&copy);
     worker_spec_clear(&spec);
     AUTO_JSON plain = secret("", "kubeconfig: " KUBECONFIG_64);
     assert_null(worker_secret_read(plain, &spec));
-    assert_string_equal(spec.name, "w-secret");
-    assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.qps == 0 && !spec.context && !spec.namespaces);
+    assert_string_equal(spec.settings.name, "w-secret");
+    assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.settings.qps == 0 && !spec.context &&
+                !spec.settings.namespaces);
     worker_spec_clear(&spec);
 }
 
@@ -114,7 +113,7 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
         struct error *error = worker_secret_read(object, &spec);
         if (!error || !strstr(error_text(error), cases[i].says))
             fail_msg("%zu: \"%s\" does not say \"%s\"", i, error_text(error), cases[i].says);
-        assert_null(spec.name);
+        assert_null(spec.settings.name);
         error_free(error);
     }
 }
@@ -164,10 +163,10 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
                 "credentialProviders: [{name: secretreader, cluster: {server: \"https://old\"}}]"));
     struct worker_spec spec;
     assert_null(worker_profile_read(object, providers, 2, &spec));
-    assert_string_equal(spec.name, "fleet-1");
+    assert_string_equal(spec.settings.name, "fleet-1");
     assert_int_equal(spec.source, SOURCE_CLUSTER_PROFILE);
     assert_string_equal(spec.origin_text, "ClusterProfile fleet/fleet-1");
-    assert_string_equal(spec.labels[0].key, "zone");
+    assert_string_equal(spec.settings.labels, "zone=z");
     AUTO_JSON config = parse(spec.kubeconfig_text);
     const struct json *cluster = json_get(json_at(json_get(config, "clusters"), 0), "cluster");
     assert_string_equal(json_string(json_get(cluster, "server")), "https://a");
@@ -292,15 +291,13 @@ static void a_kubeconfig_says_what_placement_asks_for_in_an_extension(void **sta
         {"extensions: [{name: wharf.dev, extension: {wait: 1}}]", "wait: found an unknown key"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct worker_spec spec = {.name = NULL};
+        struct worker_spec spec = {.source = SOURCE_CONFIG};
         struct error *error = worker_placement_of_kubeconfig(cases[i].text, strlen(cases[i].text), &spec);
         if (!error != !cases[i].says || (error && !strstr(error_text(error), cases[i].says)))
             fail_msg("%s: %s", cases[i].text, error ? error_text(error) : "good");
         if (!error && i >= 2) {
-            AUTO_BUFFER(labels, 100);
-            assert_true(worker_placement_labels(&spec, &labels));
-            assert_string_equal(labels.data, "gpu=h100,z=a");
-            assert_true(spec.weight == 2 && spec.order == 3 && spec.max_active == 7);
+            assert_string_equal(spec.settings.labels, "gpu=h100,z=a");
+            assert_true(spec.settings.weight == 2 && spec.settings.order == 3 && spec.settings.max_active == 7);
         }
         error_free(error);
         worker_spec_clear(&spec);
