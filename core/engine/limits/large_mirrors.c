@@ -3,7 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/kube/object/object_stub.h"
+#include "core/kube/object/object.h"
 
 static size_t limit_of(const struct engine *engine) {
     return engine->settings.max_orphans * LARGE_MIRRORS_SHARE;
@@ -29,9 +29,7 @@ void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, str
     AUTO_TEXT why = text_format("the mirrors of this worker together exceed their workloads by more than %zu bytes; "
                                 "raise memory.perCluster",
                                 max);
-    struct error *error =
-        object_stub(o->text, o->len, json_string(json_get(o->value, "apiVersion")),
-                    json_string(json_get(o->value, "kind")), &(struct object_limits){.kept = NULL}, why, &stub);
+    struct error *error = object_stub(o->text, o->len, NULL, NULL, NULL, why, &stub);
     if (error) {
         error_free(error);
         return;

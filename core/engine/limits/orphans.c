@@ -12,7 +12,7 @@
 #include "core/engine/pause/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/kube/object/object_stub.h"
+#include "core/kube/object/object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -190,9 +190,7 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     if (engine->settings.max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < max))
         return object; // its workload may still be listed
     struct object *stub = NULL;
-    struct error *error =
-        object_stub(object->text, object->len, json_string(json_get(object->value, "apiVersion")),
-                    json_string(json_get(object->value, "kind")), &(struct object_limits){0}, "", &stub);
+    struct error *error = object_stub(object->text, object->len, NULL, NULL, NULL, "", &stub);
     if (!error) {
         object_free(object);
         free(stub->too_large); // the stub is used to save memory, not for its size

@@ -16,15 +16,15 @@
 #define DRAIN_NS (3 * CLOCK_SECOND)
 #define LEAVE_NS CLOCK_SECOND
 #define DRAIN_TICK_NS (20 * CLOCK_MS)
-#define LEAVE_WAIT_NS CLOCK_SECOND      // for an answer that was awaited when the process began to leave
+#define LEAVE_WAIT_NS CLOCK_SECOND      // for an answer that was call when the process began to leave
 #define LEAVE_TRY_NS (2 * CLOCK_SECOND) // for one of a request that was sent since
 #define LEAVE_LIST_NS (100 * CLOCK_MS)  // between two reads then
 #define EVENT_AGAIN_NS (30 * CLOCK_MINUTE)
 #define ALIVE_RENEWALS 2              // of another holder's before it counts as a host that runs
 #define REMOVE_NS (10 * CLOCK_MINUTE) // after that, the Lease of a replica that ended is deleted
 
-struct awaited { // a request and its answer, which the next tick handles
-    uint64_t id; // in flight; 0: none
+struct lease_call { // a request and its answer, which the next tick handles
+    uint64_t id;    // in flight; 0: none
     int64_t sent_ns;
     struct response response; // valid if
     bool answered;            // is set
@@ -33,7 +33,7 @@ struct awaited { // a request and its answer, which the next tick handles
 struct lease_slot { // one Lease that this replica holds or tries to hold
     struct election *election;
     struct lease lease;
-    struct awaited awaited;
+    struct lease_call call;
     int64_t reported_until_ns; // to the engine
     uint64_t reported_term;
     int64_t drains_ns;         // since when the Lease is being given up; 0: it is kept
@@ -52,7 +52,7 @@ struct election {
     struct lease_slot *slots;  // of shards; the last one is this replica's own, see has_own
     size_t n_slots;
     struct observed_leases observed;
-    struct awaited list;
+    struct lease_call list;
     int64_t list_at_ns;
     uint64_t removal; // the deletion in flight; 0: none
     int64_t log_at_ns;
@@ -142,7 +142,7 @@ void election_free(struct election *election) {
     recorder_free(election->recorder);
     client_free(election->client);
     for (size_t i = 0; election->slots && i < election->n_slots; i++)
-        response_clear(&election->slots[i].awaited.response);
+        response_clear(&election->slots[i].call.response);
     response_clear(&election->list.response);
     observed_leases_clear(&election->observed);
     free(election->slots);
@@ -340,7 +340,7 @@ static void share_out(struct election *election, struct moment now) {
     bool yields = has_to_yield(election, now);
     share = yields ? 0 : share;
     for (uint32_t i = 0; i < shards; i++)
-        kept += is_kept(&election->slots[i]) || (election->slots[i].awaited.id && !election->slots[i].lease.mine);
+        kept += is_kept(&election->slots[i]) || (election->slots[i].call.id && !election->slots[i].lease.mine);
     for (uint32_t n = 0; n < shards; n++) { // replicas begin at different ones
         struct lease_slot *slot = &election->slots[(n + rank * share) % shards];
         if (is_kept(slot) && kept > share && (has_members(election) || yields)) {
@@ -351,7 +351,7 @@ static void share_out(struct election *election, struct moment now) {
                               : "a shard is given up: another replica has fewer",
                        {"lease", slot->lease.name});
         }
-        if (slot->lease.mine || slot->awaited.id)
+        if (slot->lease.mine || slot->call.id)
             continue;
         if (slot->drains_ns > 0)
             set_draining(slot, 0);
@@ -366,35 +366,35 @@ static void share_out(struct election *election, struct moment now) {
 static void give_back(struct election *election, struct moment now) {
     for (uint32_t i = 0; i < election->options.shards; i++) {
         struct lease_slot *slot = &election->slots[i];
-        if (slot->drains_ns > 0 && slot->lease.mine && !slot->awaited.id && slot->lease.until_ns > 0 &&
+        if (slot->drains_ns > 0 && slot->lease.mine && !slot->call.id && slot->lease.until_ns > 0 &&
             (now.mono_ns >= slot->drains_ns + DRAIN_NS + LEAVE_NS || is_drained(slot, now)))
             lease_release(&slot->lease, now);
     }
 }
 
 static void on_answer(void *ctx, struct response *response) {
-    struct awaited *awaited = ctx;
-    awaited->response = *response;
+    struct lease_call *call = ctx;
+    call->response = *response;
     *response = (struct response){.retry_after_ns = -1};
-    awaited->answered = true;
-    awaited->id = 0;
+    call->answered = true;
+    call->id = 0;
 }
 
 // False: the request is still in flight, or there is none. *response: NULL if no answer came in time.
-static bool has_ended(struct election *election, struct awaited *awaited, struct moment now,
-                      const struct response **response) {
-    bool late = awaited->id && now.mono_ns >= deadline_ns(election, awaited->sent_ns);
+static bool lease_call_ended(struct election *election, struct lease_call *call, struct moment now,
+                             const struct response **response) {
+    bool late = call->id && now.mono_ns >= deadline_ns(election, call->sent_ns);
     if (late)
-        client_cancel(election->client, awaited->id);
+        client_cancel(election->client, call->id);
     if (late)
-        awaited->id = 0;
-    *response = late ? NULL : &awaited->response;
-    return late || awaited->answered;
+        call->id = 0;
+    *response = late ? NULL : &call->response;
+    return late || call->answered;
 }
 
-static void forget_answer(struct awaited *awaited) {
-    awaited->answered = false;
-    response_clear(&awaited->response);
+static void lease_call_clear(struct lease_call *call) {
+    call->answered = false;
+    response_clear(&call->response);
 }
 
 static void on_removed(void *ctx, struct response *response) {
@@ -426,11 +426,11 @@ static void handle_answers(struct election *election, struct moment now) {
     for (size_t i = 0; i < election->n_slots; i++) {
         struct lease_slot *slot = &election->slots[i];
         const struct response *response;
-        if (!has_ended(election, &slot->awaited, now, &response))
+        if (!lease_call_ended(election, &slot->call, now, &response))
             continue;
         bool was = slot->lease.mine;
         lease_answer(&slot->lease, response, now);
-        forget_answer(&slot->awaited);
+        lease_call_clear(&slot->call);
         election->state.transitions += slot->lease.mine && !was && i < election->options.shards;
         log_change(election, slot, was);
         log_problem(election, slot->lease.name, slot->lease.problem, now);
@@ -450,7 +450,7 @@ static void find_listed(struct election *election, const struct json *list) {
 
 static void handle_list(struct election *election, struct moment now) {
     const struct response *response;
-    if (!has_ended(election, &election->list, now, &response))
+    if (!lease_call_ended(election, &election->list, now, &response))
         return;
     int64_t retry_ns = election->options.retry_ns;
     bool good = response && response->reason == REASON_OK && response->value;
@@ -467,13 +467,13 @@ static void handle_list(struct election *election, struct moment now) {
         }
     }
     log_problem(election, election->options.name, !response ? "no answer in time" : good ? "" : response->message, now);
-    forget_answer(&election->list);
+    lease_call_clear(&election->list);
 }
 
 // The release of a Lease needs its present version: somebody has changed the Lease, or a renewal was not answered.
 static bool has_to_read(const struct election *election) {
     for (size_t i = 0; i < election->n_slots; i++)
-        if (election->slots[i].lease.mine && !election->slots[i].lease.known && !election->slots[i].awaited.id)
+        if (election->slots[i].lease.mine && !election->slots[i].lease.known && !election->slots[i].call.id)
             return true;
     return false;
 }
@@ -518,19 +518,19 @@ static int64_t send_requests(struct election *election, struct moment now) {
         struct lease_slot *slot = &election->slots[i];
         struct request request;
         int64_t at_ns = CLOCK_NEVER;
-        enum lease_request type = slot->awaited.id ? LEASE_NONE : lease_next(&slot->lease, now, &request, &at_ns);
-        if (slot->awaited.id)
-            at_ns = deadline_ns(election, slot->awaited.sent_ns);
+        enum lease_request type = slot->call.id ? LEASE_NONE : lease_next(&slot->lease, now, &request, &at_ns);
+        if (slot->call.id)
+            at_ns = deadline_ns(election, slot->call.sent_ns);
         if (type == LEASE_NONE)
             next_ns = clock_earlier(next_ns, at_ns);
         if (type == LEASE_NONE || type == LEASE_GET)
             continue;
-        struct error *error = client_submit(election->client, &request, on_answer, &slot->awaited, &slot->awaited.id);
+        struct error *error = client_submit(election->client, &request, on_answer, &slot->call, &slot->call.id);
         if (error) {
             error_free(error);
             continue;
         }
-        slot->awaited.sent_ns = now.mono_ns;
+        slot->call.sent_ns = now.mono_ns;
         lease_sent(&slot->lease, type, now);
         next_ns = clock_earlier(next_ns, deadline_ns(election, now.mono_ns));
     }
@@ -585,7 +585,7 @@ void election_leave(struct election *election, struct moment now) {
 bool election_has_left(const struct election *election) {
     bool left = election->leaving;
     for (size_t i = 0; i < election->n_slots; i++)
-        left = left && !election->slots[i].lease.mine && !election->slots[i].awaited.id;
+        left = left && !election->slots[i].lease.mine && !election->slots[i].call.id;
     return left;
 }
 

@@ -4,7 +4,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/scan.h"
-#include "core/kube/object/object_stub.h"
 #include "core/kube/object/prune.h"
 #include "core/kube/object/span.h"
 #include "core/kube/object/status_limit.h"
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STUB_VALUE_MAX ((size_t)4 << 10) // bytes of the text of a value in a stub
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 static const struct json *metadata_of(const struct json *value) {
@@ -123,16 +123,55 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return parse(text, len, api_version, kind, NULL, out);
 }
 
+// NULL: out of memory; free().
+static const char **stub_fields(const char *const *kept) {
+    static const char *const always[] = {"/apiVersion",
+                                         "/kind",
+                                         "/metadata/name",
+                                         "/metadata/namespace",
+                                         "/metadata/uid",
+                                         "/metadata/resourceVersion",
+                                         "/metadata/generation",
+                                         "/metadata/deletionTimestamp",
+                                         "/metadata/ownerReferences",
+                                         "/metadata/labels/" OBJECT_OWN_PREFIX,
+                                         "/metadata/annotations/" OBJECT_OWN_PREFIX};
+    size_t own = sizeof always / sizeof always[0], more = 0;
+    while (kept && kept[more])
+        more++;
+    const char **fields = calloc(own + more + 1, sizeof *fields);
+    if (!fields)
+        return NULL;
+    memcpy(fields, always, sizeof always);
+    if (more > 0)
+        memcpy(fields + own, kept, more * sizeof *kept);
+    return fields;
+}
+
+struct error *object_stub(const char *text, size_t len, const char *api_version, const char *kind,
+                          const char *const *kept, const char *why, struct object **out) {
+    const char **fields = stub_fields(kept);
+    AUTO_TEXT reason = why ? strdup(why) : NULL;
+    AUTO_TEXT stub = fields ? prune_text(text, len, fields, STUB_VALUE_MAX, &len) : NULL;
+    free(fields);
+    if (!reason || !stub)
+        return fields && reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
+    TRY(parse(stub, len, api_version, kind, NULL, out));
+    (*out)->too_large = TAKE(reason);
+    return NULL;
+}
+
 static struct error *parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
-    AUTO_TEXT pruned = limits->only ? prune_text(text, len, limits->only, &len) : NULL; // malformed: parsing tells why
+    AUTO_TEXT pruned =
+        limits->only ? prune_text(text, len, limits->only, 0, &len) : NULL; // malformed: parsing tells why
     AUTO_TEXT stripped = strip_text(pruned ? pruned : text, len, &len);
     if (!stripped)
         return error_no_memory();
     if (len > budget->max_object_size) {
         AUTO_TEXT why = text_format("it has %zu bytes, and maxObjectSize is %zu", len, budget->max_object_size);
-        return object_stub(stripped, len, api_version, kind, limits, why, out);
+        return object_stub(stripped, len, api_version, kind, limits->kept, why, out);
     }
     const struct json_limits bounds = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
     struct error *error = parse_stripped(&stripped, len, api_version, kind, &bounds, out);
@@ -144,7 +183,7 @@ static struct error *parse_bounded(const char *text, size_t len, const char *api
         return error;
     error_free(error);
     AUTO_TEXT why = text_format("it has more than %zu JSON values, which is maxObjectNodes", bounds.max_nodes);
-    return object_stub(stripped, len, api_version, kind, limits, why, out);
+    return object_stub(stripped, len, api_version, kind, limits->kept, why, out);
 }
 
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,

@@ -44,6 +44,9 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
 // The same within limits, which apply after stripping: an object over them becomes a stub.
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out);
+// A stub, see `too_large`, of the text of an object. `kept` is as in the limits; `why` NULL means out of memory.
+struct error *object_stub(const char *text, size_t len, const char *api_version, const char *kind,
+                          const char *const *kept, const char *why, struct object **out);
 // Approximate upper bound of the memory that the object takes, in bytes.
 size_t object_cost(const struct object *object);
 // The same for a text and the value parsed from it.

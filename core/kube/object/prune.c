@@ -11,6 +11,7 @@
 
 struct pruning {
     const char *const *kept;
+    size_t max;              // of a value; 0: none
     char path[PATH_MAX_LEN]; // of the value at hand: "/spec/containers"
     size_t path_len;
     struct buffer out;
@@ -28,10 +29,13 @@ static enum match enter(struct pruning *pruning, const char *segment, size_t len
     pruning->path_len = at += 1 + len;
     enum match best = DROPPED;
     for (const char *const *kept = pruning->kept; *kept; kept++) {
-        if (strncmp(*kept, pruning->path, at) != 0)
+        size_t whole = strlen(*kept);
+        if (strncmp(*kept, pruning->path, at < whole ? at : whole) != 0)
             continue;
-        if ((*kept)[at] == '\0')
+        if (at == whole || (at > whole && (*kept)[whole - 1] == '/'))
             return TAKEN;
+        if (at > whole)
+            continue;
         if ((*kept)[at] == '/')
             best = ENTERED;
     }
@@ -39,6 +43,11 @@ static enum match enter(struct pruning *pruning, const char *segment, size_t len
 }
 
 static bool put_value(struct pruning *pruning, const char *text, size_t len, enum match match);
+
+static bool is_too_long(const struct pruning *pruning, const char *text, size_t len, enum match match) {
+    bool whole = match == TAKEN || (*text != '{' && *text != '[');
+    return whole && pruning->max > 0 && (len > pruning->max || pruning->out.len > PRUNE_VALUES * pruning->max);
+}
 
 static bool put_member(struct pruning *pruning, const char *text, const struct span *member, bool *first) {
     const char *key = text + member->key + 1;
@@ -48,7 +57,7 @@ static bool put_member(struct pruning *pruning, const char *text, const struct s
         return false;
     enum match match = enter(pruning, key, (size_t)(end - key), &before);
     bool ok = true;
-    if (match != DROPPED) {
+    if (match != DROPPED && !is_too_long(pruning, text + member->value, member->end - member->value, match)) {
         if (!*first)
             buffer_char(&pruning->out, ',');
         *first = false;
@@ -104,8 +113,8 @@ static bool put_value(struct pruning *pruning, const char *text, size_t len, enu
     return buffer_append(&pruning->out, text, len);
 }
 
-char *prune_text(const char *text, size_t len, const char *const *kept, size_t *pruned) {
-    struct pruning pruning = {.kept = kept};
+char *prune_text(const char *text, size_t len, const char *const *kept, size_t max, size_t *pruned) {
+    struct pruning pruning = {.kept = kept, .max = max};
     size_t begin = scan_space(text, 0, len);
     buffer_init(&pruning.out, len + 2);
     if (begin < len && text[begin] == '{' && put_object(&pruning, text + begin, len - begin) && !pruning.out.failed)

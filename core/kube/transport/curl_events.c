@@ -43,14 +43,14 @@ static struct pollfd *add_socket(struct pool *pool, curl_socket_t fd) {
 }
 
 static void remove_socket(struct pool *pool, curl_socket_t fd) {
-    struct pollfd *socket = pool ? find_socket(pool, fd) : NULL;
+    struct pollfd *socket = find_socket(pool, fd);
     if (socket)
         *socket = pool->sockets[--pool->n_sockets];
 }
 
 void events_closed(struct curl_transport *transport, int fd) {
-    remove_socket(transport->pool, fd);
-    remove_socket(transport->retired, fd);
+    if (transport->pool)
+        remove_socket(transport->pool, fd);
 }
 
 // Not one of the resolver's, which libcurl closes without a word.
@@ -115,12 +115,6 @@ static int earlier(int timeout_ms, long other_ms) {
     return other_ms >= 0 && other_ms < timeout_ms ? (int)other_ms : timeout_ms;
 }
 
-static size_t append_sockets(struct pollfd *polled, const struct pool *pool) {
-    for (size_t i = 0; pool && i < pool->n_sockets; i++)
-        polled[i] = pool->sockets[i];
-    return pool ? pool->n_sockets : 0;
-}
-
 // As in libcurl's own poll: a read shows what an error is.
 static int ready_of(const struct pollfd *socket) {
     return (socket->revents & (POLLIN | POLLERR | POLLHUP) ? CURL_CSELECT_IN : 0) |
@@ -152,25 +146,23 @@ static bool wait_for_wakeup(struct curl_transport *transport, int timeout_ms) {
 }
 
 static bool wait_for_all(struct curl_transport *transport, int timeout_ms) {
-    struct pool *pool = transport->pool, *retired = transport->retired;
-    size_t most = 1 + (pool ? pool->n_sockets : 0) + (retired ? retired->n_sockets : 0);
-    if (!array_reserve(&transport->polled, &transport->cap_polled, most, sizeof *transport->polled))
+    struct pool *pool = transport->pool;
+    size_t count = pool ? pool->n_sockets : 0;
+    if (!array_reserve(&transport->polled, &transport->cap_polled, 1 + count, sizeof *transport->polled))
         return wait_for_wakeup(transport, earlier(timeout_ms, NO_MEMORY_NS / CLOCK_MS));
     struct pollfd *polled = transport->polled;
     polled[0] = (struct pollfd){.fd = transport->wake_fd, .events = POLLIN};
-    size_t current = append_sockets(polled + 1, pool), old = append_sockets(polled + 1 + current, retired);
-    int count = poll(polled, (nfds_t)(1 + current + old), timeout_ms);
+    for (size_t i = 0; i < count; i++)
+        polled[1 + i] = pool->sockets[i];
+    bool ready = poll(polled, (nfds_t)(1 + count), timeout_ms) > 0;
     transport->now_ns = clock_now().mono_ns;
-    if (count <= 0)
-        return false;
-    run_ready(pool, polled + 1, current);
-    run_ready(retired, polled + 1 + current, old);
-    return polled[0].revents;
+    if (ready)
+        run_ready(pool, polled + 1, count);
+    return ready && polled[0].revents;
 }
 
 void events_wait(struct curl_transport *transport, int64_t wait_ns) {
     int timeout_ms = earlier(milliseconds(wait_ns), next_timeout(transport->pool));
-    timeout_ms = earlier(timeout_ms, next_timeout(transport->retired));
     uint64_t wakeups;
     if (wait_for_all(transport, timeout_ms) && read(transport->wake_fd, &wakeups, sizeof wakeups) < 0)
         wakeups = 0; // already read

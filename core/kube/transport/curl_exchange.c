@@ -37,7 +37,6 @@ bool pool_add(struct pool *pool, struct exchange *exchange) {
     if (curl_multi_add_handle(pool->multi, exchange->easy) != CURLM_OK)
         return false;
     exchange->pool = pool;
-    pool->active++;
     return true;
 }
 
@@ -45,7 +44,6 @@ void pool_remove(struct exchange *exchange) {
     if (!exchange->pool)
         return;
     curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
-    exchange->pool->active--;
     exchange->pool = NULL;
 }
 
@@ -105,20 +103,16 @@ static bool copy_request(struct exchange *exchange, const struct http_request *r
     size_t path = size_of(request->path);
     size_t accept = size_of(request->accept);
     size_t type = size_of(request->content_type);
-    char *at = malloc(path + accept + type + (request->body ? request->body_len + 1 : 0));
+    size_t body = request->body ? request->body_len : 0;
+    char *at = exchange->texts = malloc(path + accept + type + body);
     if (!at)
         return false;
-    exchange->path = put(&at, request->path, path);
-    exchange->accept = put(&at, request->accept, accept);
-    exchange->content_type = put(&at, request->content_type, type);
-    exchange->body = put(&at, request->body, request->body_len);
-    exchange->body_len = request->body ? request->body_len : 0;
-    exchange->method = request->method;
-    exchange->stream = request->stream;
-    exchange->max_body = request->max_body;
-    exchange->timeout_ns = request->timeout_ns;
-    exchange->stall_ns = request->stall_ns;
-    exchange->gate = request->gate;
+    exchange->request = *request;
+    exchange->request.path = put(&at, request->path, path);
+    exchange->request.accept = put(&at, request->accept, accept);
+    exchange->request.content_type = put(&at, request->content_type, type);
+    exchange->request.body = put(&at, request->body, body);
+    exchange->request.body_len = body;
     return true;
 }
 
@@ -162,8 +156,7 @@ void exchange_recycle(struct exchange *exchange) {
     heap_remove(&transport->stalls, &exchange->stall);
     curl_slist_free_all(exchange->headers);
     exchange->headers = NULL;
-    free(exchange->path);
-    exchange->path = exchange->accept = exchange->content_type = exchange->body = NULL;
+    free(TAKE(exchange->texts));
     exchange->id = 0;
     budget_give(transport->budget, exchange->charged);
     exchange->charged = 0;
@@ -197,7 +190,7 @@ void exchange_free_all(struct curl_transport *transport) {
             continue;
         pool_remove(exchange);
         curl_slist_free_all(exchange->headers);
-        free(exchange->path);
+        free(exchange->texts);
         exchange_free(exchange);
     }
     free(transport->slots);

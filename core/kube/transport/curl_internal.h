@@ -18,12 +18,10 @@
 
 struct curl_transport;
 
-// A multi handle with its connections. It is replaced when its connections must no longer be used, and then lives until
-// its last exchange has ended.
+// A multi handle with its connections.
 struct pool {
     CURLM *multi;
     struct curl_transport *transport;
-    size_t active;          // exchanges that were added
     struct pollfd *sockets; // what libcurl waits for, and idle connections (IDLE_EVENTS)
     size_t n_sockets, cap_sockets;
     bool failed; // the multi handle is unusable
@@ -40,14 +38,9 @@ struct exchange {
     uint64_t id;         // 0: idle or cancelled
     uint64_t generation; // of the credential plugin's credential that was sent
     struct http_handler handler;
-    enum http_method method;
-    bool stream;
-    size_t max_body;
-    int64_t timeout_ns, stall_ns;
-    const struct gate *gate;
-    bool late;                                 // the gate was closed when it was connected
-    char *path, *accept, *content_type, *body; // in one allocation, which begins at `path`
-    size_t body_len;
+    struct http_request request;
+    char *texts; // the allocation with the texts of `request`
+    bool late;   // the gate was closed when it was connected
     struct curl_slist *headers;
     struct timer stall;
     int64_t last_byte_ns;
@@ -82,7 +75,7 @@ struct curl_transport {
     atomic_bool recheck;                // the files of the credentials may have changed
     atomic_bool moved;                  // as in the credentials
     _Atomic(struct endpoint *) renewed; // to replace the credentials; or NULL
-    struct pool *pool, *retired;        // `retired` may be NULL
+    struct pool *pool;                  // NULL after a failure, until the next request
     struct exchange **slots;            // by the lower half of an id
     size_t n_slots;
     size_t n_exchanges;              // including idle ones

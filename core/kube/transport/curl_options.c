@@ -104,7 +104,7 @@ static int on_close(void *transport, curl_socket_t fd) {
 static int on_request(void *context, char *server_ip, char *local_ip, int server_port, int local_port) {
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
     struct exchange *exchange = context;
-    if (!gate_is_open(exchange->gate, clock_now().mono_ns)) {
+    if (!gate_is_open(exchange->request.gate, clock_now().mono_ns)) {
         exchange->late = true;
         return CURL_PREREQFUNC_ABORT;
     }
@@ -171,14 +171,16 @@ static bool set_pems(struct exchange *exchange) {
 
 static bool set_method(const struct exchange *exchange) {
     CURL *easy = exchange->easy;
-    bool get = exchange->method == HTTP_GET;
-    if (!set_text(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(exchange->method)))
+    bool get = exchange->request.method == HTTP_GET;
+    if (!set_text(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(exchange->request.method)))
         return false;
-    bool body = exchange->body || exchange->method == HTTP_POST;
-    if (!set_pointer(easy, CURLOPT_POSTFIELDS, exchange->body ? exchange->body : body ? "" : NULL))
+    bool body = exchange->request.body || exchange->request.method == HTTP_POST;
+    const char *text = exchange->request.body ? exchange->request.body : body ? "" : NULL;
+    if (!set_text(easy, CURLOPT_POSTFIELDS, text))
         return false;
-    return body ? curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body_len) == CURLE_OK
-                : set_long(easy, CURLOPT_HTTPGET, 1);
+    return body
+               ? curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->request.body_len) == CURLE_OK
+               : set_long(easy, CURLOPT_HTTPGET, 1);
 }
 
 static bool add_header(struct curl_slist **list, const char *header) {
@@ -204,11 +206,11 @@ static bool set_headers(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
     const char *authorization = transport->credentials.authorization;
     struct curl_slist **list = &exchange->headers;
-    bool ok = exchange->accept ? add_named_header(list, "Accept", exchange->accept)
-                               : add_header(list, "Accept: application/json");
+    bool ok = exchange->request.accept ? add_named_header(list, "Accept", exchange->request.accept)
+                                       : add_header(list, "Accept: application/json");
     // libcurl's own ideas of both are for forms.
-    ok = ok && (exchange->content_type ? add_named_header(list, "Content-Type", exchange->content_type)
-                                       : add_header(list, "Content-Type:"));
+    ok = ok && (exchange->request.content_type ? add_named_header(list, "Content-Type", exchange->request.content_type)
+                                               : add_header(list, "Content-Type:"));
     ok = ok && add_header(list, "Expect:");
     ok = ok && (!authorization || add_header(list, authorization));
     char *const *impersonation = transport->credentials.endpoint->impersonation;
@@ -222,10 +224,10 @@ static bool set_headers(struct exchange *exchange) {
 bool exchange_prepare(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
     exchange->generation = transport->credentials.exec.generation;
-    bool gzip = !exchange->stream && !transport->credentials.endpoint->disable_compression;
-    const char *slash = exchange->path[0] == '/' ? "" : "/";
-    AUTO_TEXT url = text_format("%s%s%s", transport->base_url, slash, exchange->path);
-    long timeout_ms = (long)(exchange->timeout_ns / CLOCK_MS + (exchange->timeout_ns % CLOCK_MS > 0));
+    bool gzip = !exchange->request.stream && !transport->credentials.endpoint->disable_compression;
+    const char *slash = exchange->request.path[0] == '/' ? "" : "/";
+    AUTO_TEXT url = text_format("%s%s%s", transport->base_url, slash, exchange->request.path);
+    long timeout_ms = (long)(exchange->request.timeout_ns / CLOCK_MS + (exchange->request.timeout_ns % CLOCK_MS > 0));
     return url && set_text(exchange->easy, CURLOPT_URL, url) && set_method(exchange) && set_headers(exchange) &&
            set_long(exchange->easy, CURLOPT_TIMEOUT_MS, timeout_ms) &&
            set_text(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);

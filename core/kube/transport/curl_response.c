@@ -14,7 +14,7 @@ static void read_status(struct exchange *exchange) {
 }
 
 static bool streams(const struct exchange *exchange) {
-    return exchange->stream && exchange->status == 200;
+    return exchange->request.stream && exchange->status == 200;
 }
 
 // A stream was opened. False if its handler rejects it.
@@ -48,7 +48,7 @@ size_t response_on_header(char *bytes, size_t size, size_t count, void *context)
 }
 
 static bool collect(struct exchange *exchange, const char *bytes, size_t len) {
-    if (len > exchange->max_body - exchange->received.len || !budget_take(exchange->transport->budget, len)) {
+    if (len > exchange->request.max_body - exchange->received.len || !budget_take(exchange->transport->budget, len)) {
         exchange->too_large = true;
         return false;
     }
@@ -146,7 +146,7 @@ static void tell(struct exchange *exchange, const struct http_result *result) {
 
 void response_fail(struct exchange *exchange, const char *problem, bool stalled) {
     const struct http_result result = {.outcome = exchange->sent ? HTTP_BROKEN : HTTP_REFUSED,
-                                       .status = exchange->stream && exchange->headed ? exchange->status : 0,
+                                       .status = exchange->request.stream && exchange->headed ? exchange->status : 0,
                                        .body = "",
                                        .content_type = "",
                                        .retry_after_ns = -1,
@@ -162,7 +162,7 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
         return text_format(
             "the response from %s is larger than %zu bytes, or all incomplete responses together exceed the "
             "memory budget",
-            server, exchange->max_body);
+            server, exchange->request.max_body);
     if (exchange->long_headers)
         return text_format("headers and trailers from %s are larger than %zu bytes", server, HEADERS_MAX);
     if (exchange->no_memory)

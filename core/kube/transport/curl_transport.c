@@ -72,47 +72,22 @@ static void take_out_cancelled(struct curl_transport *transport) {
     }
 }
 
-// Ends all exchanges of `pool`, or only its streams. Cancelled ones have already been removed.
-static void end_all(struct pool *pool, bool streams_only, const char *problem) {
-    struct curl_transport *transport = pool->transport;
+// Ends all exchanges in flight, or only the streams. Cancelled exchanges have already been removed.
+static void end_all(struct curl_transport *transport, bool streams_only, const char *problem) {
     for (size_t i = 0; i < transport->n_slots; i++) {
         struct exchange *exchange = transport->slots[i];
-        if (exchange && exchange->pool == pool && exchange->id != 0 && (exchange->stream || !streams_only))
+        if (exchange && exchange->pool && exchange->id != 0 && (exchange->request.stream || !streams_only))
             end(exchange, problem, false);
     }
     take_out_cancelled(transport); // handlers may have cancelled some
 }
 
-static void free_retired(struct curl_transport *transport) {
-    if (!transport->retired || transport->retired->active > 0)
-        return;
-    pool_free(transport->retired);
-    transport->retired = NULL;
-}
-
-// New requests use new connections. Requests in flight, except streams, may finish on the old ones.
-static void change_identity(struct curl_transport *transport) {
-    static const char problem[] = "the stream was ended because the client certificate changed";
-    if (transport->retired)
-        end_all(transport->retired, false, problem);
-    free_retired(transport);
-    transport->retired = TAKE(transport->pool);
-    if (transport->retired)
-        end_all(transport->retired, true, problem);
-    free_retired(transport);
-}
-
 // A multi handle fails as a whole only when libcurl runs out of memory.
 static void drop_failed(struct curl_transport *transport) {
-    struct pool **pools[] = {&transport->pool, &transport->retired};
-    for (size_t i = 0; i < 2; i++) {
-        struct pool *pool = *pools[i];
-        if (!pool || !pool->failed)
-            continue;
-        end_all(pool, false, "the request was ended because libcurl failed");
-        *pools[i] = NULL;
-        pool_free(pool);
-    }
+    if (!transport->pool || !transport->pool->failed)
+        return;
+    end_all(transport, false, "the request was ended because libcurl failed");
+    pool_free(TAKE(transport->pool));
 }
 
 // Starts one exchange. Returns why it cannot be started, or NULL.
@@ -125,8 +100,8 @@ static const char *start(struct curl_transport *transport, struct exchange *exch
     if (!transport->pool || !exchange_prepare(exchange))
         return "out of memory before the request was sent";
     exchange->last_byte_ns = transport->now_ns;
-    if (exchange->stall_ns > 0 &&
-        !heap_set(&transport->stalls, &exchange->stall, transport->now_ns + exchange->stall_ns))
+    if (exchange->request.stall_ns > 0 &&
+        !heap_set(&transport->stalls, &exchange->stall, transport->now_ns + exchange->request.stall_ns))
         return "out of memory before the request was sent";
     return pool_add(transport->pool, exchange) ? NULL : "libcurl rejected the request";
 }
@@ -151,11 +126,9 @@ static void start_waiting(struct curl_transport *transport) {
 }
 
 static void finish_done(struct pool *pool) {
-    if (!pool)
-        return;
     CURLMsg *message;
     int left;
-    while ((message = curl_multi_info_read(pool->multi, &left))) {
+    while (pool && (message = curl_multi_info_read(pool->multi, &left))) {
         struct exchange *exchange = NULL;
         CURLcode code = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
@@ -171,7 +144,7 @@ static void end_stalled(struct curl_transport *transport) {
     struct timer *timer;
     while ((timer = heap_first(&transport->stalls)) && timer->at_ns <= transport->now_ns) {
         struct exchange *exchange = (struct exchange *)((char *)timer - offsetof(struct exchange, stall));
-        int64_t due = exchange->last_byte_ns + exchange->stall_ns;
+        int64_t due = exchange->last_byte_ns + exchange->request.stall_ns;
         if (exchange->id == 0 || due <= transport->now_ns)
             heap_remove(&transport->stalls, timer);
         if (exchange->id == 0)
@@ -180,8 +153,8 @@ static void end_stalled(struct curl_transport *transport) {
             (void)heap_set(&transport->stalls, timer, due); // already in the heap, so this does not allocate
             continue;
         }
-        AUTO_TEXT problem =
-            text_format("no data from %s for %lld ms", transport->base_url, (long long)(exchange->stall_ns / 1000000));
+        AUTO_TEXT problem = text_format("no data from %s for %lld ms", transport->base_url,
+                                        (long long)(exchange->request.stall_ns / 1000000));
         end(exchange, problem ? problem : "no data from the server for too long", true);
     }
 }
@@ -198,8 +171,9 @@ static void update_credentials(struct curl_transport *transport) {
         identity = credentials_replace(credentials, fresh, now);
     identity |= credentials_update(credentials, now);
     atomic_store(&transport->moved, credentials->moved);
+    // libcurl uses a connection again only with the certificate that opened it.
     if (identity)
-        change_identity(transport);
+        end_all(transport, true, "the stream was ended because the client certificate changed");
 }
 
 static void advance(struct curl_transport *transport) {
@@ -207,13 +181,10 @@ static void advance(struct curl_transport *transport) {
     take_out_cancelled(transport);
     start_waiting(transport);
     events_run_due(transport->pool);
-    events_run_due(transport->retired);
     finish_done(transport->pool);
-    finish_done(transport->retired);
     end_stalled(transport);
     take_out_cancelled(transport);
     drop_failed(transport);
-    free_retired(transport);
     exchange_trim(transport);
 }
 
