@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "core/json/index.o": {"random_system"},
     "core/json/items.o": {"random_system"},
 }
-LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location stack_chk_fail
+LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location explicit_bzero stack_chk_fail
 memchr memcmp memcpy memmem memmove mempcpy memset strchr strchrnul strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
 sqrt strpbrk strrchr strspn strstr strtod strtoul strtoull abort""".split())
 CJSON = {"cJSON_InitHooks", "cJSON_free", "cJSON_malloc"}
