@@ -5,11 +5,11 @@ INSTALL ?= install
 DOC_DIR := $(PREFIX)/share/doc/wharf
 MAN_DIR := $(PREFIX)/share/man
 DOCS := README.md CHANGELOG.md CONTRIBUTING.md $(wildcard docs/*.md)
-# Links as they are from $(DOC_DIR), which has all documents side by side; tests/authors follows each.
+# Rewrites links for $(DOC_DIR), which has all documents side by side; tests/authors follows each link.
 RELINK := s|](\.\./|](|g; s|](docs/|](|g; s|](include/|](../../../include/|g; \
 	s|](etc/wharf\.service\.in)|](../../../lib/systemd/system/wharf.service)|g; s|](etc/|](|g
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
-# Installed under their paths below etc/; the chart has links to some of them, and gets the files.
+# Installed under their paths below etc/; symlinks in the chart become files.
 DEPLOY := $(sort $(shell find etc/overlays etc/helm etc/prometheus etc/grafana ! -type d))
 DEPLOY_DIRS := $(sort $(patsubst etc/%/,%,$(dir $(DEPLOY))))
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
@@ -23,11 +23,11 @@ $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
 $(B)/wharf.service: etc/wharf.service.in $(B)/adapter-dir Makefile
 	sed 's|@PREFIX@|$(PREFIX)|g' $< > $@
 
-# The documents are installed beside it.
+# The documents are beside the installed file.
 $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile etc/install.mk
 	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g; s|docs/\([a-z]*\.md\)|\1|g' $< > $@
 
-# A page of each command, from the tables that it reads its flags with.
+# A page of each command, from the tables of its flags.
 $(B)/man/made: $(B)/wharf etc/man/wharf.1 etc/man/overview.awk
 	@rm -rf $(@D)
 	@mkdir -p $(@D)
@@ -61,7 +61,7 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(INSTALL) -m 644 docs/page.png '$(DESTDIR)$(DOC_DIR)/'
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
 
-## make uninstall removes what `make install` puts there, with the same PREFIX and DESTDIR; adapters and folders of others stay
+## make uninstall removes the files of `make install`, with the same PREFIX and DESTDIR; other adapters and folders stay
 UNINSTALL := $(abspath $(B))/uninstall
 uninstall:
 	@rm -rf '$(UNINSTALL)'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What people install. Everything is built anew in $(B)/package, without paths of this folder in it, and put into $(B)/dist;
-# the same sources and SOURCE_DATE_EPOCH give the same bytes.
+# Packages. Each target builds everything anew in $(B)/package, without paths of this folder, and writes to $(B)/dist; the same
+# sources and SOURCE_DATE_EPOCH give the same bytes.
 PACKAGE := $(abspath $(B))/package
 DIST := $(abspath $(B))/dist
 EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md))
@@ -8,7 +8,7 @@ PACKAGE_MAKE = $(MAKE) --no-print-directory OPT='-O2 -ffile-prefix-map=$(CURDIR)
 ARCH = $(shell uname -m)
 STRIP ?= strip
 
-# $(call stage,NAME,PREFIX,VARIABLES): an installed tree of its own in $(PACKAGE)/NAME.root, stripped.
+# $(call stage,NAME,PREFIX,VARIABLES): a separate installed tree in $(PACKAGE)/NAME.root, stripped.
 define stage
 	@rm -rf '$(PACKAGE)/$(1).root'
 	@mkdir -p '$(DIST)' '$(PACKAGE)'
@@ -68,7 +68,7 @@ image: image-root
 ## make release   $(B)/dist/wharf-VERSION-linux-ARCH.tar.gz, which brings its libraries, and SHA256SUMS
 RELEASE = wharf-$(VERSION)-linux-$(ARCH)
 ifneq ($(BUNDLE),)
-# Not the newer tag, which does not count for the libraries of libraries.
+# Not RUNPATH, which does not apply to the libraries of libraries.
 LDFLAGS_ALL += -Wl,--disable-new-dtags,-z,origin '-Wl,-rpath,$$ORIGIN/../lib/wharf/lib:$$ORIGIN/../../lib/wharf/lib'
 endif
 release:

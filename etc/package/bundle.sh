@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bundle.sh TREE: puts beside the programs of an installed tree the libraries that they need, but not glibc: the adapters are loaded
-# with dlopen(3), and glibc's own loader and name service must be those of the system. They are not linked statically, since Debian
-# has no static cJSON and Kerberos (of libcurl). Writes SHA256SUMS of all files.
+# bundle.sh TREE: copies the libraries of the programs into an installed tree, except glibc: dlopen(3) loads the adapters, and glibc's
+# loader and name service must be the system's. The programs are not static, since Debian has no static cJSON and Kerberos (for
+# libcurl). Writes SHA256SUMS of all files.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# closure.sh FILE...: the shared libraries that they need, all of them, one path a line, without links.
+# closure.sh FILE...: prints all shared libraries of the files, one path a line, without links.
 set -eu
 for file in "$@"; do
     ldd "$file" 2>/dev/null || true

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# root.sh STAGE ROOT SBOM: makes the root of the image: the program and adapters of STAGE, what they link with from this system's
-# Debian packages, certificates and names of users; no shell, no package manager. Scanners find the packages in
-# /var/lib/dpkg/status.d.
+# root.sh STAGE ROOT SBOM: creates the root of the image: the program and adapters of STAGE, their libraries from this system's Debian
+# packages, certificates and names of users; no shell, no package manager. Scanners find the packages in /var/lib/dpkg/status.d.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 stage=$1 root=$2 sbom=$3
@@ -28,7 +27,7 @@ for library in $libraries; do
     cp -L "$library" "$place/"
 done
 
-# The certificates of the package, not those that this system trusts besides.
+# The certificates of the package, without this system's additional ones.
 find /usr/share/ca-certificates/mozilla -name '*.crt' | LC_ALL=C sort | xargs -d '\n' cat >"$root/etc/ssl/certs/ca-certificates.crt"
 mkdir -p "$root/usr/lib/ssl"
 ln -s /etc/ssl/certs "$root/usr/lib/ssl/certs"
