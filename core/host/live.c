@@ -49,6 +49,7 @@ bool source_notes_copy(const struct source_note *notes, size_t count, struct sou
 
 struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to) {
     *to = (struct live_notes){.reload = from->reload};
+    to->reload.message = NULL; // text_set would free the text of `from`
     if (text_set(&to->reload.message, from->reload.message) &&
         source_notes_copy(from->sources, from->n_sources, &to->sources)) {
         to->n_sources = from->n_sources;
