@@ -60,10 +60,10 @@ static void count_latency(struct engine *engine, const struct mirror *mirror) {
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = facts_followed_mirror(engine, entry);
     if (mirror && mirror->facts.too_large) { // reported already
-        entry->facts.status_due = false;
+        entry->workload->facts.status_due = false;
         return true;
     }
-    bool last = !mirror && decide_has_final_status(&entry->facts);
+    bool last = !mirror && decide_has_final_status(&entry->workload->facts);
     AUTO_JSON said = last ? final_status_tree(entry) : NULL;
     struct adapter_call call;
     call_begin(engine, entry, last ? WHARF_MIRROR_PRESENT : mirror_state(engine, entry, mirror), &call);
@@ -79,21 +79,23 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     if (mirror)
         mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
-        entry->facts.not_before_ns = call_failed(engine, entry, result, &call, "CopyStatus", &entry->refusals);
+        entry->workload->facts.not_before_ns =
+            call_failed(engine, entry, result, &call, "CopyStatus", &entry->workload->refusals);
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;
-    entry->refusals = 0;
+    entry->workload->refusals = 0;
     uint64_t hash = patch ? mirror_patch_hash(patch) : 0;
-    if (patch && hash == entry->denied_status_hash && entry->denied_until_ns > engine->now.mono_ns) {
-        entry->facts.not_before_ns = entry->denied_until_ns;
+    if (patch && hash == entry->workload->denied_status_hash &&
+        entry->workload->denied_until_ns > engine->now.mono_ns) {
+        entry->workload->facts.not_before_ns = entry->workload->denied_until_ns;
         return true;
     }
-    entry->facts.status_due = entry->facts.status_held = entry->uncompared = false;
+    entry->workload->facts.status_due = entry->workload->facts.status_held = entry->workload->uncompared = false;
     // The same patch was accepted and changed nothing: the server drops those fields.
-    if (patch && hash == entry->noop_patch_hash)
+    if (patch && hash == entry->workload->noop_patch_hash)
         return true;
-    entry->noop_patch_hash = 0;
+    entry->workload->noop_patch_hash = 0;
     if (!patch)
         repeat_nothing_to_write(entry, wanted);
     uint32_t source = patch ? repeat_source(entry, context.mirror) : 0;
@@ -106,10 +108,10 @@ static bool do_status(struct engine *engine, struct entry *entry) {
                                                   .patch_hash = hash,
                                                   .wanted = wanted,
                                                   .source = source,
-                                                  .attempt = entry->facts.attempt,
+                                                  .attempt = entry->workload->facts.attempt,
                                                   .is_final = mirror ? mirror->facts.finished : last})) {
-        entry->facts.status_due = true;
-        queue_retry_soon(engine, &entry->facts.not_before_ns);
+        entry->workload->facts.status_due = true;
+        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
         return true;
     }
     pause_status_sent(engine, entry->kind);
@@ -127,23 +129,26 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 
 // For its story.
 static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
-    if (entry->pending && entry->pending->withdrawn_attempt &&
-        entry->pending->withdrawn_attempt == entry->facts.attempt)
+    if (entry->workload->pending && entry->workload->pending->withdrawn_attempt &&
+        entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt)
         return OUTCOME_WITHDRAWN;
-    if (entry->facts.attempt == 0 || entry->facts.gone_attempt == entry->facts.attempt)
-        return entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt ? OUTCOME_DRAINED
-                                                                                                    : OUTCOME_DELETED;
+    if (entry->workload->facts.attempt == 0 || entry->workload->facts.gone_attempt == entry->workload->facts.attempt)
+        return entry->workload->facts.drained_attempt &&
+                       entry->workload->facts.drained_attempt == entry->workload->facts.attempt
+                   ? OUTCOME_DRAINED
+                   : OUTCOME_DELETED;
     return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
 }
 
 // Its worker may be removed and added again before the next mirror is created.
 static void note_given_up(const struct engine *engine, struct entry *entry, const struct action *action) {
-    if (entry->facts.attempt == 0 || entry->facts.attempt == action->attempt || !facts_worker_is_lost(engine, entry))
+    if (entry->workload->facts.attempt == 0 || entry->workload->facts.attempt == action->attempt ||
+        !facts_worker_is_lost(engine, entry))
         return;
     const char *name = facts_worker_name(engine, entry);
     uint32_t hash = name ? decide_name_hash(name) : DECIDE_GIVEN_UP_SEVERAL;
-    bool other = entry->facts.given_up && entry->facts.given_up != hash;
-    entry->facts.given_up = other ? DECIDE_GIVEN_UP_SEVERAL : hash;
+    bool other = entry->workload->facts.given_up && entry->workload->facts.given_up != hash;
+    entry->workload->facts.given_up = other ? DECIDE_GIVEN_UP_SEVERAL : hash;
 }
 
 // Rule 4: uid and resourceVersion are preconditions.
@@ -151,24 +156,25 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
         report_event(engine, entry, true, "TooManyAttempts", "Place",
                      MARK_ATTEMPT " is %u, the maximum: it is not placed again until the annotation is lowered",
-                     entry->facts.attempt);
-        entry->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
+                     entry->workload->facts.attempt);
+        entry->workload->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
         return true;
     }
-    if (entry->facts.attempt == 0 && !is_there(entry, action) &&
+    if (entry->workload->facts.attempt == 0 && !is_there(entry, action) &&
         (!act_accepts(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[640];
     const char *name = engine->names[action->cluster];
-    int len = snprintf(body, sizeof body,
-                       "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
-                       "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
-                       entry->uid, doc_version(&engine->store, &entry->doc), name, action->attempt, name);
+    int len =
+        snprintf(body, sizeof body,
+                 "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
+                 "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                 entry->workload->uid, doc_version(&engine->store, &entry->workload->doc), name, action->attempt, name);
     if (len < 0 || (size_t)len >= sizeof body) {
-        queue_retry_soon(engine, &entry->facts.not_before_ns);
+        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
         return true;
     }
-    entry->facts.busy =
+    entry->busy =
         command_send(engine, entry,
                      &(struct command_spec){.type = PENDING_PLACE,
                                             .verb = VERB_MERGE_PATCH,
@@ -177,26 +183,26 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
                                             .attempt = action->attempt,
                                             .was_clean = !entry_mirror(entry, action->cluster) ||
                                                          !entry_mirror(entry, action->cluster)->doc.text.own});
-    if (!entry->facts.busy) {
-        queue_retry_soon(engine, &entry->facts.not_before_ns);
+    if (!entry->busy) {
+        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
         return true;
     }
-    if (action->attempt != entry->facts.attempt)
+    if (action->attempt != entry->workload->facts.attempt)
         story_leaves(entry, why_it_leaves(engine, entry));
     note_given_up(engine, entry, action);
     // A write that was rejected is repeated: that is the same placement.
-    bool again = entry->requested_attempt == action->attempt;
-    entry->requested_cluster = (uint32_t)action->cluster;
-    entry->requested_attempt = action->attempt;
-    entry->had_choice = action->had_choice;
-    if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
+    bool again = entry->workload->requested_attempt == action->attempt;
+    entry->workload->requested_cluster = (uint32_t)action->cluster;
+    entry->workload->requested_attempt = action->attempt;
+    entry->workload->had_choice = action->had_choice;
+    if (action->attempt > 1 && entry->workload->facts.attempt && entry->workload->facts.attempt != action->attempt) {
         engine->stats.replacements += !again;
         bool hot = !again && repeat_placed(engine, entry);
-        if (!hot && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
+        if (!hot && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
             unknown_placed_again(engine, entry, action);
         else if (!hot)
             news_rescheduled(engine, entry, action);
-    } else if (action->attempt != entry->facts.attempt) {
+    } else if (action->attempt != entry->workload->facts.attempt) {
         engine->stats.placements += !again;
     }
     pending_placed(engine, entry, action->cluster);
@@ -209,7 +215,8 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
 // An earlier process placed it, and may have created a mirror without a seal that this one knows; a worker that rejects
 // the create would not show that it exists.
 static bool has_to_be_asked_for(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
-    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->facts.attempt && !mirror->facts.absent_ns;
+    return seal_keys_any(engine->seals) && entry->workload->placed_attempt != entry->workload->facts.attempt &&
+           !mirror->facts.absent_ns;
 }
 
 static bool do_create(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -223,7 +230,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         return true;
     }
     if (!own_record(entry) && !act_accepts(engine, entry)) {
-        mirror->facts.not_before_ns = entry->facts.not_before_ns;
+        mirror->facts.not_before_ns = entry->workload->facts.not_before_ns;
         return true;
     }
     if (!kueue_permits(engine, entry)) { // not known to a restarted host
@@ -233,11 +240,11 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_context context = call_context(engine, entry, NULL, &call);
-    struct mirror_record record = {.bare = entry->kueue == KUEUE_ADMITTED && !engine->settings.kueue_carried};
+    struct mirror_record record = {.bare = entry->workload->kueue == KUEUE_ADMITTED && !engine->settings.kueue_carried};
     AUTO_JSON body = NULL;
     context.record = &record;
     wharf_result result = context.workload ? mirror_make(&context, &body) : WHARF_RETRY;
-    if (result == WHARF_OK && entry->doc.text.len >= ENGINE_LARGE)
+    if (result == WHARF_OK && entry->workload->doc.text.len >= ENGINE_LARGE)
         result = act_check_body(&call, body);
     if (result != WHARF_OK)
         mirror->facts.not_before_ns = call_failed(engine, entry, result, &call, "CreateMirror", &mirror->denials);
@@ -250,13 +257,13 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     }
     mirror->denials = 0;
     struct json *annotations = json_get(json_get(body, "metadata"), "annotations");
-    (void)json_set(annotations, MARK_VERSION, json_new_string(doc_version(&engine->store, &entry->doc)));
+    (void)json_set(annotations, MARK_VERSION, json_new_string(doc_version(&engine->store, &entry->workload->doc)));
     if (!mirror->tried && dropped_are_refused(engine, entry)) {
         struct command_spec trial = {.type = PENDING_TRIAL,
                                      .verb = VERB_CREATE,
                                      .cluster = mirror->facts.cluster,
-                                     .attempt = entry->facts.attempt,
-                                     .wanted = entry->carry_hash};
+                                     .attempt = entry->workload->facts.attempt,
+                                     .wanted = entry->workload->carry_hash};
         if (!command_send_patch(engine, entry, mirror, body, trial))
             queue_retry_soon(engine, &mirror->facts.not_before_ns);
         mirror_record_cleanup(&record);
@@ -266,14 +273,14 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     struct command_spec spec = {.type = PENDING_CREATE,
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->facts.cluster,
-                                .attempt = entry->facts.attempt,
-                                .wanted = entry->carry_hash,
+                                .attempt = entry->workload->facts.attempt,
+                                .wanted = entry->workload->carry_hash,
                                 .record = &record.next,
-                                .was_clean = entry->facts.clean_attempt == entry->facts.attempt};
+                                .was_clean = entry->workload->facts.clean_attempt == entry->workload->facts.attempt};
     if (!command_send_patch(engine, entry, mirror, body, spec))
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     else
-        entry->facts.clean_attempt = 0;
+        entry->workload->facts.clean_attempt = 0;
     if (mirror->facts.busy)
         completions_created(engine, entry);
     if (mirror->facts.busy && !own_record(entry)) {
@@ -290,15 +297,15 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
 
 // It runs, and is deleted only to be placed elsewhere.
 static bool is_drained(const struct entry *entry, const struct mirror *mirror) {
-    return entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted &&
+    return entry->workload->facts.exists && !entry->workload->facts.finished && !entry->workload->facts.being_deleted &&
            mirror == facts_placed_mirror(entry);
 }
 
 // Why a mirror is deleted; NULL: its workload has finished.
 static const char *stale_because(const struct entry *entry, const struct mirror *mirror) {
-    if (!entry->facts.exists)
+    if (!entry->workload->facts.exists)
         return "its workload is gone";
-    if (entry->facts.being_deleted)
+    if (entry->workload->facts.being_deleted)
         return "its workload is being deleted";
     if (!mirror->facts.of_workload)
         return "it belongs to an earlier workload of this name";
@@ -313,19 +320,19 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
         report_log(engine, LOG_WARN, mirror->facts.cluster, entry->kind,
                    "orphan %s (uid %s) is deleted: its workload %s does not exist", entry->key, mirror->uid,
                    mirror->workload_uid);
-    else if (mirror->facts.of_workload && mirror->facts.attempt > entry->facts.attempt &&
-             entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+    else if (mirror->facts.of_workload && mirror->facts.attempt > entry->workload->facts.attempt &&
+             entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
         report_event(
             engine, entry, true, "SecondMirror", "DeleteMirror",
             "two mirrors exist: that of attempt %u in cluster %s is deleted, that of attempt %u in cluster %s stays",
-            mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,
-            engine->names[entry->facts.cluster]);
+            mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->workload->facts.attempt,
+            engine->names[entry->workload->facts.cluster]);
     else if (is_drained(entry, mirror))
         report_event(engine, entry, false, "Drained", "DeleteMirror",
                      "cluster %s is drained: the mirror of attempt %u is deleted there, and %s",
-                     engine->names[mirror->facts.cluster], entry->facts.attempt,
-                     entry->facts.suspended ? "none is created before it is resumed"
-                                            : "another one is created in another cluster once it is gone");
+                     engine->names[mirror->facts.cluster], entry->workload->facts.attempt,
+                     entry->workload->facts.suspended ? "none is created before it is resumed"
+                                                      : "another one is created in another cluster once it is gone");
     else if (stale)
         report_mirror(engine, LOG_INFO, entry, mirror, "the mirror of attempt %u (uid %s) is deleted: %s",
                       mirror->facts.attempt, mirror->uid, stale);
@@ -350,10 +357,10 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
                                                              .body_len = (size_t)len});
     if (!mirror->facts.busy)
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
-    else if (!entry->facts.exists && mirror->failures == 0)
+    else if (!entry->workload->facts.exists && mirror->failures == 0)
         engine->stats.orphans++;
     if (mirror->facts.busy && is_drained(entry, mirror))
-        entry->facts.drained_attempt = entry->facts.attempt;
+        entry->workload->facts.drained_attempt = entry->workload->facts.attempt;
     if (mirror->facts.busy && mirror->failures == 0)
         report_deletion(engine, entry, mirror);
     return true;
@@ -386,7 +393,8 @@ static bool do_verify(struct engine *engine, struct entry *entry, size_t cluster
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
         return false;
     }
-    bool earlier = entry->facts.cluster == cluster && entry->facts.clean_attempt != entry->facts.attempt;
+    bool earlier = entry->workload->facts.cluster == cluster &&
+                   entry->workload->facts.clean_attempt != entry->workload->facts.attempt;
     if (earlier && mirror->failures == 0 && mirror->facts.unanswered_ns == 0) // as for a create
         mirror->facts.unanswered_ns = engine->now.mono_ns;
     mirror->facts.busy = command_send(
@@ -403,7 +411,7 @@ static bool do_release(struct engine *engine, struct entry *entry, struct mirror
     struct command_spec spec = {.type = PENDING_RELEASE,
                                 .verb = VERB_MERGE_PATCH,
                                 .cluster = mirror->facts.cluster,
-                                .attempt = entry->facts.attempt};
+                                .attempt = entry->workload->facts.attempt};
     if (!patch || !command_send_patch(engine, entry, mirror, patch, spec))
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     return true;
@@ -415,9 +423,9 @@ static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
         next = mirror_next(m);
         if (m->facts.present || m->facts.busy)
             continue;
-        bool elsewhere = m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.tried &&
+        bool elsewhere = m->facts.cluster != entry->workload->facts.cluster && m->refusals == 0 && !m->facts.tried &&
                          !m->facts.unsure && !m->facts.may_exist;
-        if (!entry->facts.exists || entry->facts.finished || elsewhere)
+        if (!entry->workload->facts.exists || entry->workload->facts.finished || elsewhere)
             entry_remove_mirror(&engine->store, entry, m);
     }
 }
@@ -462,8 +470,19 @@ static void stand_by(struct engine *engine, struct entry *entry) {
     drop_empty_mirrors(engine, entry);
     pacing_begin(entry);
     pacing_end(entry);
-    if (!entry->facts.exists && !entry->mirrors && !entry->facts.busy && entry->lookups == 0)
+    if (!entry->workload->facts.exists && !entry->mirrors && !entry->busy && entry->lookups == 0)
         forget(engine, entry);
+}
+
+// After each decision.
+static void follow_workload(struct engine *engine, struct entry *entry, const struct action *action) {
+    rival_check(engine, entry);
+    capacity_follow(engine, entry, action->waiting == WAITING_CAPACITY);
+    waiting_unplaced(engine, entry, action->waiting);
+    waiting_update(engine, entry, action);
+    changes_note(engine, entry, action);
+    news_check(engine, entry, action);
+    kueue_ticket_check(engine, entry);
 }
 
 void act_reconcile(struct engine *engine, struct entry *entry) {
@@ -481,8 +500,8 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     answer_check_dropped(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
-    if (entry->facts.exists && !entry->facts.finished && facts_worker_is_lost(engine, entry))
-        entry->facts.status_due = true;
+    if (entry->workload->facts.exists && !entry->workload->facts.finished && facts_worker_is_lost(engine, entry))
+        entry->workload->facts.status_due = true;
     pacing_begin(entry);
     struct action action;
     do {
@@ -490,18 +509,11 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
         report_decision(engine, entry, &action);
     } while (!pacing_admits(engine, entry, &action) || perform(engine, entry, &action));
     pacing_end(entry);
-    rival_check(engine, entry);
-    capacity_follow(engine, entry, action.waiting == WAITING_CAPACITY);
     entry->blocked = action.blocked;
     entry->why = action.why;
-    waiting_unplaced(engine, entry, action.waiting);
-    waiting_update(engine, entry, &action);
-    changes_note(engine, entry, &action);
-    news_check(engine, entry, &action);
-    kueue_ticket_check(engine, entry);
-    if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
-        heap_remove(&engine->timers, &entry->timer); // of waiting_update
-        capacity_forget(engine, entry);
+    if (entry->workload->facts.exists)
+        follow_workload(engine, entry, &action);
+    if (action.type == ACTION_FORGET && !entry->busy && entry->lookups == 0) {
         forget(engine, entry);
         return;
     }

@@ -29,6 +29,7 @@
 #include "core/engine/placement/space_retry.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/remark.h"
+#include "core/engine/report/report.h"
 #include "core/engine/request/answer.h"
 #include "core/engine/request/command.h"
 #include "core/engine/request/pacing.h"
@@ -305,6 +306,15 @@ static void reconcile_some(struct engine *engine, struct entry *(*next)(struct e
         reconcile(engine, entry);
 }
 
+// A fact that was written without a workload would be one of all entries that have none.
+static void check_none(struct engine *engine) {
+    static const struct workload empty;
+    if (memcmp(&engine->store.none, &empty, sizeof empty) == 0)
+        return;
+    report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a fact of a workload was written without one");
+    engine->store.none = empty;
+}
+
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
     engine->update = update;
     asleep_check(engine, event->now);
@@ -341,6 +351,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     if (engine->n_settled < engine->n_kinds)
         update->wake_ns = clock_earlier(update->wake_ns, engine->settle_until_ns);
     engine->wake_ns = update->wake_ns;
+    check_none(engine);
     engine->update = NULL;
 }
 
@@ -393,12 +404,12 @@ bool engine_in_sync(const struct engine *engine) {
 static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
     const struct mirror *current = facts_followed_mirror(engine, e);
     view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
-    view->being_deleted = e->facts.being_deleted;
-    view->suspended = e->facts.suspended;
-    view->told = e->reported || e->waiting_reported;
+    view->being_deleted = e->workload->facts.being_deleted;
+    view->suspended = e->workload->facts.suspended;
+    view->told = e->workload->reported || e->workload->waiting_reported;
     view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
     view->why = e->why;
-    view->in_flight = e->facts.busy || e->lookups > 0 || e->node.flow;
+    view->in_flight = e->busy || e->lookups > 0 || e->node.flow;
     for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
         view->in_flight |= m->facts.busy || m->node.flow;
 }
@@ -412,15 +423,15 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
             struct engine_view view = {.kind = k,
                                        .namespace_ = space,
                                        .name = entry_name(e),
-                                       .uid = e->uid,
-                                       .attempt = e->facts.attempt,
-                                       .phase = (wharf_phase_kind)e->phase};
-            if (e->facts.cluster && e->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-                view.cluster = engine->names[e->facts.cluster];
+                                       .uid = e->workload->uid,
+                                       .attempt = e->workload->facts.attempt,
+                                       .phase = (wharf_phase_kind)e->workload->phase};
+            if (e->workload->facts.cluster && e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+                view.cluster = engine->names[e->workload->facts.cluster];
             for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
                 view.mirrors += m->facts.present ? 1 : 0;
             view_of_waiting(engine, e, &view);
-            if (e->facts.exists)
+            if (e->workload->facts.exists)
                 visit(ctx, &view);
         }
     }

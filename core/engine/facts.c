@@ -29,7 +29,8 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
     uint32_t shard = engine->settings.fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
     return (struct decide_facts){
-        .workload = &entry->facts,
+        .workload = &entry->workload->facts,
+        .busy = entry->busy,
         .mirrors = entry->mirrors,
         .workers = engine->workers[entry->kind],
         .n_clusters = engine->n_clusters,
@@ -45,13 +46,14 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry),
         .namespaces = engine->settings.namespaces,
         .space = facts_space(engine, entry),
-        .pending = entry->pending,
+        .pending = entry->workload->pending,
         .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
 }
 
 struct mirror *facts_placed_mirror(const struct entry *entry) {
-    return (struct mirror *)decide_placed(&(struct decide_facts){.workload = &entry->facts, .mirrors = entry->mirrors});
+    return (struct mirror *)decide_placed(
+        &(struct decide_facts){.workload = &entry->workload->facts, .mirrors = entry->mirrors});
 }
 
 struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry) {
@@ -61,14 +63,14 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 
 // It is placed in a worker that is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
-    return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
-           (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
+    return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+           (entry->workload->facts.cluster && !engine->workers[entry->kind][entry->workload->facts.cluster].connected);
 }
 
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry) {
-    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        return entry->facts.cluster ? engine->names[entry->facts.cluster] : NULL;
-    return entry->unknown ? entry->unknown->name : NULL;
+    if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+        return entry->workload->facts.cluster ? engine->names[entry->workload->facts.cluster] : NULL;
+    return entry->workload->unknown ? entry->workload->unknown->name : NULL;
 }
 
 static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {

@@ -6,7 +6,7 @@
 #define LEAST_NS INT64_C(1000) // of one object, so that lanes take turns without a clock too
 
 size_t queue_lane(const struct engine *engine, const struct entry *entry) {
-    size_t cluster = entry->facts.cluster;
+    size_t cluster = entry->workload->facts.cluster;
     if (cluster == ENGINE_MANAGEMENT && entry->mirrors)
         cluster = entry->mirrors->cluster;
     return cluster < engine->n_clusters ? cluster : ENGINE_MANAGEMENT;

@@ -36,8 +36,8 @@ static void retain_longer(struct engine *engine, int64_t longer_ns) {
     for (size_t k = 0; k < engine->n_kinds && longer_ns != 0; k++) {
         size_t cursor = 0;
         for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));)
-            if (e->facts.finished)
-                e->facts.retain_until_ns += longer_ns;
+            if (e->workload->facts.finished)
+                e->workload->facts.retain_until_ns += longer_ns;
     }
 }
 

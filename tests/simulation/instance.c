@@ -180,8 +180,11 @@ static void after_step(void *ctx, const struct update *update, const struct turn
     for (size_t i = older->events; i < update->n_events; i++)
         promises_event(trial, &update->events[i]);
     intake_after(trial, update, older->events);
-    for (size_t i = older->log; i < update->n_log; i++)
+    for (size_t i = older->log; i < update->n_log; i++) {
         trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
+        if (update->log[i].level == LOG_ERROR) // a defect that the engine found in itself
+            trial_fail(trial, "%s", update->log[i].text);
+    }
 }
 
 static struct moment now_of(void *ctx) {

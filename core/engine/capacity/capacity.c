@@ -93,7 +93,7 @@ static void end_reservation(struct capacity *capacity, struct capacity_claim *cl
     worker->ended = true;
     capacity->next_ns = clock_earlier(capacity->next_ns, worker->built_ns + REBUILD_NS);
     claim->cluster = 0;
-    claim->done = claim->entry->facts.attempt;
+    claim->done = claim->entry->workload->facts.attempt;
     move_claim(claim, NULL);
 }
 
@@ -109,12 +109,12 @@ static void free_claim(struct capacity *capacity, struct capacity_claim *claim) 
         end_reservation(capacity, claim);
     move_claim(claim, NULL);
     drop_sets(capacity, claim);
-    claim->entry->claim = NULL;
+    claim->entry->workload->claim = NULL;
     free(claim);
 }
 
 static uint64_t source_of(const struct entry *entry) {
-    return text_hash(TEXT_HASH, entry->uid) ^ (uint64_t)entry->generation;
+    return text_hash(TEXT_HASH, entry->workload->uid) ^ (uint64_t)entry->workload->generation;
 }
 
 static bool add_set(struct capacity *capacity, const struct json *set, struct capacity_claim *claim) {
@@ -140,7 +140,7 @@ static bool add_set(struct capacity *capacity, const struct json *set, struct ca
 static bool read_sets(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
-    const struct json *workload = doc_tree(&engine->store, &entry->doc);
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (!workload)
         return false;
     const struct kind *kind = engine->kinds[entry->kind];
@@ -167,12 +167,12 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
 
 // The present request of the workload; NULL: not known.
 static struct capacity_claim *claim_of(struct engine *engine, struct entry *entry) {
-    struct capacity_claim *claim = entry->claim;
+    struct capacity_claim *claim = entry->workload->claim;
     if (claim && claim->source == source_of(entry))
         return claim;
     if (!claim && !(claim = calloc(1, sizeof *claim)))
         return NULL;
-    entry->claim = claim;
+    entry->workload->claim = claim;
     claim->entry = entry;
     if (read_sets(engine, entry, claim))
         return claim;
@@ -214,13 +214,13 @@ static bool is_known(const struct engine *engine, const struct worker_capacity *
 
 // The worker that has its pods, or gets them now, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
-    const struct workload_facts *w = &entry->facts;
+    const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
         return 0;
-    if (w->busy && entry->requested_attempt > w->attempt) // it is being placed
-        return entry->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->requested_cluster;
+    if (entry->busy && entry->workload->requested_attempt > w->attempt) // it is being placed
+        return entry->workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->requested_cluster;
     bool gone = w->gone_attempt == w->attempt; // it has to be placed anew
-    return w->attempt == 0 || entry->active_in != w->cluster || gone ? 0 : w->cluster;
+    return w->attempt == 0 || entry->workload->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
@@ -252,8 +252,8 @@ static void reserve(struct engine *engine, struct entry *entry, size_t cluster) 
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->claim && entry->claim->cluster)
-        end_reservation(engine->capacity, entry->claim);
+    if (entry->workload->claim && entry->workload->claim->cluster)
+        end_reservation(engine->capacity, entry->workload->claim);
     if (is_known(engine, worker_of(engine, cluster)))
         reserve(engine, entry, cluster);
 }
@@ -267,12 +267,12 @@ static void end_at(struct engine *engine, struct capacity_claim *claim, int64_t 
 
 static void follow_mirror(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     const struct mirror_facts *mirror =
-        decide_placed(&(struct decide_facts){.workload = &entry->facts, .mirrors = entry->mirrors});
+        decide_placed(&(struct decide_facts){.workload = &entry->workload->facts, .mirrors = entry->mirrors});
     if (!mirror || mirror->cluster != claim->cluster)
         return;
     if (!claim->seen)
         end_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
-    bool started = entry->phase == WHARF_ACTIVE;
+    bool started = entry->workload->phase == WHARF_ACTIVE;
     if (started && !claim->started)
         end_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
     claim->seen = true;
@@ -281,8 +281,9 @@ static void follow_mirror(struct engine *engine, struct entry *entry, struct cap
 
 // A host that has just started does not know the recent placements of its predecessor.
 static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
-    return cluster && worker_of(engine, cluster) && entry->phase != WHARF_ACTIVE &&
-           !(entry->claim && (entry->claim->cluster || entry->claim->done == entry->facts.attempt));
+    return cluster && worker_of(engine, cluster) && entry->workload->phase != WHARF_ACTIVE &&
+           !(entry->workload->claim &&
+             (entry->workload->claim->cluster || entry->workload->claim->done == entry->workload->facts.attempt));
 }
 
 void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
@@ -290,24 +291,24 @@ void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
     if (!capacity)
         return;
     uint32_t cluster = place_of(entry);
-    if (entry->claim && entry->claim->cluster && entry->claim->cluster != cluster)
-        end_reservation(capacity, entry->claim);
+    if (entry->workload->claim && entry->workload->claim->cluster && entry->workload->claim->cluster != cluster)
+        end_reservation(capacity, entry->workload->claim);
     if (needs_reservation(engine, entry, cluster))
         reserve(engine, entry, cluster);
-    struct capacity_claim *claim = entry->claim;
+    struct capacity_claim *claim = entry->workload->claim;
     if (!claim)
         return;
     if (claim->cluster)
         follow_mirror(engine, entry, claim);
-    else if (!waits && (!cluster || entry->phase == WHARF_ACTIVE))
+    else if (!waits && (!cluster || entry->workload->phase == WHARF_ACTIVE))
         free_claim(capacity, claim);
     else
         move_claim(claim, waits ? &capacity->waiting : NULL);
 }
 
 void capacity_forget(struct engine *engine, struct entry *entry) {
-    if (entry->claim)
-        free_claim(engine->capacity, entry->claim);
+    if (entry->workload->claim)
+        free_claim(engine->capacity, entry->workload->claim);
 }
 
 // Events -------------------------------------------------------------------------------------------------------
@@ -432,7 +433,7 @@ void capacity_free(struct engine *engine) {
 
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size) {
     struct worker_capacity *worker = worker_of(engine, cluster);
-    const struct capacity_claim *claim = entry->claim;
+    const struct capacity_claim *claim = entry->workload->claim;
     AUTO_BUFFER(text, 1024);
     if (!worker || !claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0)
         return false;

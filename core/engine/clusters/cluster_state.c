@@ -74,9 +74,10 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
-        if (e->facts.cluster == cluster) // while its worker was given up, the status was written without the mirror
-            e->facts.status_due = e->facts.exists && !e->facts.finished;
-        if (e->blocked || e->facts.cluster == cluster)
+        // While its worker was given up, the status was written without the mirror.
+        if (e->workload->facts.exists && e->workload->facts.cluster == cluster)
+            e->workload->facts.status_due = !e->workload->facts.finished;
+        if (e->blocked || e->workload->facts.cluster == cluster)
             queue_entry(engine, e);
     }
 }
@@ -98,26 +99,26 @@ void cluster_changed(struct engine *engine, size_t cluster) {
 }
 
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
-    if (entry->active_in == cluster)
+    if (entry->workload->active_in == cluster)
         return;
-    entry->runs_in = 0; // it is not compared any longer, see completions.h
+    entry->workload->runs_in = 0; // it is not compared any longer, see completions.h
     for (size_t k = 0; k < engine->n_kinds; k++) {
-        if (entry->active_in)
-            engine->workers[k][entry->active_in].active--;
+        if (entry->workload->active_in)
+            engine->workers[k][entry->workload->active_in].active--;
         if (cluster)
             engine->workers[k][cluster].active++;
     }
     struct worker_facts *workers = engine->workers[entry->kind];
-    if (entry->active_in) {
-        engine->stats.clusters[entry->active_in].active--;
-        workers[entry->active_in].active_kind--;
+    if (entry->workload->active_in) {
+        engine->stats.clusters[entry->workload->active_in].active--;
+        workers[entry->workload->active_in].active_kind--;
         placement_room(engine);
     }
     if (cluster) {
         engine->stats.clusters[cluster].active++;
         workers[cluster].active_kind++;
     }
-    entry->active_in = cluster;
+    entry->workload->active_in = cluster;
 }
 
 void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound) {

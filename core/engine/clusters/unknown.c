@@ -46,15 +46,15 @@ static struct unknown_worker *make(struct engine *engine, const char *name) {
 }
 
 void unknown_count(struct engine *engine, struct entry *entry, const char *name) {
-    struct unknown_worker *old = entry->unknown, *worker = name ? make(engine, name) : NULL;
+    struct unknown_worker *old = entry->workload->unknown, *worker = name ? make(engine, name) : NULL;
     if (old)
-        old->unfinished -= entry->unknown_unfinished;
-    entry->unknown_unfinished = worker && !entry->facts.finished;
+        old->unfinished -= entry->workload->unknown_unfinished;
+    entry->workload->unknown_unfinished = worker && !entry->workload->facts.finished;
     if (worker)
-        worker->unfinished += entry->unknown_unfinished;
+        worker->unfinished += entry->workload->unknown_unfinished;
     if (old == worker)
         return;
-    entry->unknown = worker;
+    entry->workload->unknown = worker;
     if (worker)
         worker->workloads++;
     if (old && --old->workloads == 0)
@@ -64,8 +64,8 @@ void unknown_count(struct engine *engine, struct entry *entry, const char *name)
 // When it is rescheduled, and how long that is from the beginning.
 static void times_of(const struct engine *engine, const struct entry *entry, char timeout[CLOCK_RFC3339_MAX],
                      char at[CLOCK_RFC3339_MAX]) {
-    int64_t left_ns =
-        clock_after(entry->facts.unknown_since_ns, engine->settings.worker_lost_timeout_ns) - engine->now.mono_ns;
+    int64_t left_ns = clock_after(entry->workload->facts.unknown_since_ns, engine->settings.worker_lost_timeout_ns) -
+                      engine->now.mono_ns;
     clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
     clock_rfc3339(clock_after(engine->now.wall_ns, clock_later(left_ns, 0)), at);
 }
@@ -95,14 +95,14 @@ static void log_new(struct engine *engine) {
 }
 
 void unknown_begin(struct engine *engine, struct entry *entry) {
-    entry->facts.cluster = DECIDE_UNKNOWN_CLUSTER;
-    entry->facts.unknown_since_ns = engine->now.mono_ns;
+    entry->workload->facts.cluster = DECIDE_UNKNOWN_CLUSTER;
+    entry->workload->facts.unknown_since_ns = engine->now.mono_ns;
 }
 
 void unknown_tell(struct engine *engine, struct entry *entry, const char *name) {
-    if (entry->facts.finished || entry->loss_told_ns == entry->facts.unknown_since_ns)
+    if (entry->workload->facts.finished || entry->workload->loss_told_ns == entry->workload->facts.unknown_since_ns)
         return;
-    entry->loss_told_ns = entry->facts.unknown_since_ns;
+    entry->workload->loss_told_ns = entry->workload->facts.unknown_since_ns;
     char short_name[64], timeout[CLOCK_RFC3339_MAX], at[CLOCK_RFC3339_MAX];
     text_copy(short_name, sizeof short_name, name);
     times_of(engine, entry, timeout, at);
@@ -122,22 +122,24 @@ void unknown_tell(struct engine *engine, struct entry *entry, const char *name) 
 }
 
 void unknown_check(struct engine *engine, struct entry *entry) {
-    int64_t at_ns = entry->facts.unknown_since_ns + UNKNOWN_GRACE_NS;
-    if (!entry->unknown || entry->facts.finished || entry->loss_told_ns == entry->facts.unknown_since_ns)
+    int64_t at_ns = entry->workload->facts.unknown_since_ns + UNKNOWN_GRACE_NS;
+    if (!entry->workload->unknown || entry->workload->facts.finished ||
+        entry->workload->loss_told_ns == entry->workload->facts.unknown_since_ns)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    unknown_tell(engine, entry, entry->unknown->name);
-    if (!entry->unknown->logged) // with it, all that were known then
+    unknown_tell(engine, entry, entry->workload->unknown->name);
+    if (!entry->workload->unknown->logged) // with it, all that were known then
         log_new(engine);
 }
 
 void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action) {
     char name[64];
-    text_copy(name, sizeof name, entry->unknown ? entry->unknown->name : "its worker");
-    bool gone = entry->facts.clean_attempt == entry->facts.attempt || entry->facts.gone_attempt == entry->facts.attempt;
+    text_copy(name, sizeof name, entry->workload->unknown ? entry->workload->unknown->name : "its worker");
+    bool gone = entry->workload->facts.clean_attempt == entry->workload->facts.attempt ||
+                entry->workload->facts.gone_attempt == entry->workload->facts.attempt;
     if (gone)
         report_event(engine, entry, true, "Rescheduled", "Place",
                      "%s is not in the configuration, and no mirror is there; running again in %s (attempt %u)", name,
@@ -147,7 +149,7 @@ void unknown_placed_again(struct engine *engine, struct entry *entry, const stru
                      "%s is not in the configuration; running again in %s (attempt %u). If the mirror of attempt %u "
                      "still runs in %s, it runs twice until %s is added to the configuration again, or that mirror is "
                      "deleted there",
-                     name, engine->names[action->cluster], action->attempt, entry->facts.attempt, name, name);
+                     name, engine->names[action->cluster], action->attempt, entry->workload->facts.attempt, name, name);
 }
 
 void unknown_left(struct engine *engine, const char *name, const char *uid) {
@@ -167,15 +169,17 @@ void unknown_joined(struct engine *engine, size_t cluster) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         size_t cursor = 0;
         for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
-            if (!e->facts.exists || e->facts.cluster != DECIDE_UNKNOWN_CLUSTER || (e->unknown && e->unknown != worker))
+            if (!e->workload->facts.exists || e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER ||
+                (e->workload->unknown && e->workload->unknown != worker))
                 continue;
-            const struct json *object = e->unknown ? NULL : doc_tree(&engine->store, &e->doc);
-            if (!e->unknown && !text_equal(object_annotation(object, MARK_CLUSTER), name))
+            const struct json *object = e->workload->unknown ? NULL : doc_tree(&engine->store, &e->workload->doc);
+            if (!e->workload->unknown && !text_equal(object_annotation(object, MARK_CLUSTER), name))
                 continue;
-            e->facts.cluster = (uint32_t)cluster;
-            e->loss_told_ns = 0;
-            e->facts.status_due = !e->facts.finished;
-            cluster_count_active(engine, e, e->facts.finished || e->facts.being_deleted ? 0 : (uint32_t)cluster);
+            e->workload->facts.cluster = (uint32_t)cluster;
+            e->workload->loss_told_ns = 0;
+            e->workload->facts.status_due = !e->workload->facts.finished;
+            cluster_count_active(
+                engine, e, e->workload->facts.finished || e->workload->facts.being_deleted ? 0 : (uint32_t)cluster);
             unknown_count(engine, e, NULL);
             queue_entry(engine, e);
         }

@@ -51,13 +51,15 @@ static int64_t given_up_ns(const struct engine *engine, const struct entry *entr
 }
 
 static void forget_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    bool current = entry->facts.exists && !entry->facts.being_deleted && !entry->facts.finished &&
-                   mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt &&
-                   mirror->facts.cluster == entry->facts.cluster;
+    bool current = entry->workload->facts.exists && !entry->workload->facts.being_deleted &&
+                   !entry->workload->facts.finished && mirror->facts.of_workload &&
+                   mirror->facts.attempt == entry->workload->facts.attempt &&
+                   mirror->facts.cluster == entry->workload->facts.cluster;
     if (current && mirror->facts.present && mirror->facts.finished) // it is not run again
         final_status_keep(engine, entry, mirror);
     if (!current && mirror->facts.of_workload && (mirror->facts.present || mirror->facts.may_exist))
-        entry->facts.earlier_until_ns = clock_later(entry->facts.earlier_until_ns, given_up_ns(engine, entry, mirror));
+        entry->workload->facts.earlier_until_ns =
+            clock_later(entry->workload->facts.earlier_until_ns, given_up_ns(engine, entry, mirror));
     orphans_forget(engine, mirror);
     large_mirrors_forget(engine, mirror);
     entry_remove_mirror(&engine->store, entry, mirror);
@@ -68,17 +70,22 @@ static void forget_in(struct engine *engine, struct entry *entry, uint32_t clust
     struct mirror *mirror = entry_mirror(entry, cluster);
     if (mirror)
         forget_mirror(engine, entry, mirror);
-    if (entry->active_in == cluster)
+    if (!entry->workload->facts.exists) {
+        if (entry->blocked)
+            queue_entry(engine, entry);
+        return;
+    }
+    if (entry->workload->active_in == cluster)
         cluster_count_active(engine, entry, 0);
-    if (entry->requested_cluster == cluster)
-        entry->requested_cluster = DECIDE_UNKNOWN_CLUSTER;
-    if (entry->accepted_cluster == cluster)
-        entry->accepted_attempt = 0;
-    if (entry->facts.cluster == cluster) {
+    if (entry->workload->requested_cluster == cluster)
+        entry->workload->requested_cluster = DECIDE_UNKNOWN_CLUSTER;
+    if (entry->workload->accepted_cluster == cluster)
+        entry->workload->accepted_attempt = 0;
+    if (entry->workload->facts.cluster == cluster) {
         unknown_begin(engine, entry);
         unknown_tell(engine, entry, engine->names[cluster]);
         unknown_count(engine, entry, engine->names[cluster]);
-        entry->facts.misplaced = false;
+        entry->workload->facts.misplaced = false;
         queue_entry(engine, entry);
     } else if (entry->blocked) {
         queue_entry(engine, entry);
@@ -162,8 +169,9 @@ static bool is_needed_by(const struct engine *engine, const struct entry *entry,
     bool there = mirror && (mirror->facts.present || mirror->facts.may_exist);
     if (mirror && (mirror->facts.busy || (there && given_up_ns(engine, entry, mirror) > engine->now.mono_ns)))
         return true;
-    return entry->facts.exists && entry->facts.cluster == cluster && !entry->facts.finished &&
-           !entry->facts.being_deleted && !entry->facts.suspended;
+    return entry->workload->facts.exists && entry->workload->facts.cluster == cluster &&
+           !entry->workload->facts.finished && !entry->workload->facts.being_deleted &&
+           !entry->workload->facts.suspended;
 }
 
 bool worker_may_leave(const struct engine *engine, size_t cluster) {

@@ -80,7 +80,6 @@ struct workload_facts {
     bool being_deleted : 1;   // has a deletionTimestamp
     bool finished : 1;
     bool suspended : 1;
-    bool busy : 1;             // a write to the workload is in flight
     bool too_large : 1;        // not handled
     bool status_due : 1;       // the status may have to be written
     bool status_held : 1;      // a status is delayed: it was written too often
@@ -128,6 +127,7 @@ struct mirror_facts {
 
 struct decide_facts {
     const struct workload_facts *workload;
+    bool busy;                          // a write to the workload, or a read of it, is in flight
     const struct mirror_facts *mirrors; // a list
     const struct worker_facts *workers; // [0] is not used: indices are cluster numbers
     size_t n_clusters;                  // workers + 1

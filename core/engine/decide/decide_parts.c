@@ -81,7 +81,7 @@ struct action decide_release(const struct mirror_facts *m, const char *why) {
 }
 
 struct action decide_if_writable(const struct decide_facts *f, struct action write) {
-    if (f->workload->busy)
+    if (f->busy)
         return action_in_flight("a write to the workload is in flight");
     if (!f->management_connected)
         return action_blocked(WAITING_MANAGEMENT, 0);

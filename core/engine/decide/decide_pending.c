@@ -12,7 +12,7 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
 
 // Nothing that could still start it or show that it has started is under way.
 static bool may_withdraw(const struct decide_facts *f, const struct mirror_facts *m) {
-    return !m->busy && !m->unsure && !f->workload->busy && f->placing && f->management_connected;
+    return !m->busy && !m->unsure && !f->busy && f->placing && f->management_connected;
 }
 
 struct action decide_waits_to_start(const struct decide_facts *f, const struct mirror_facts *m,

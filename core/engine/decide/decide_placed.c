@@ -42,7 +42,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
                                  m->cluster);
     if (copy.type == ACTION_WAIT)
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
-    if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
+    if (copy.type == ACTION_NONE && !copy.waiting && !f->busy && m->being_deleted && !m->finished &&
         decide_may_release(f, m))
         return decide_release(m, "it was deleted in the worker and its status is written");
     if (copy.type == ACTION_NONE && going && m->finalizer)
@@ -63,7 +63,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
 // is placed again once it is known to be gone.
 static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
-    if (m->finished || m->busy || m->being_deleted || m->unsure || w->busy || !f->placing || !f->management_connected ||
+    if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected ||
         placement_is_settling(f))
         return with_mirror(f, m);
     bool started = m->pending_since_ns == 0 && !w->suspended && !m->queued;
@@ -86,7 +86,7 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
 }
 
 struct action decide_final_status(const struct decide_facts *f) {
-    if (f->workload->busy)
+    if (f->busy)
         return action_in_flight("a write to the workload is in flight");
     struct action copy = decide_status(f, "its mirror has finished");
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_FINAL_STATUS, 0) : copy;
@@ -197,7 +197,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return action_blocked(WAITING_PREDECESSOR, m->cluster);
     if (stale_pending)
         return action_blocked(WAITING_EARLIER, stale_pending);
-    if (w->busy)
+    if (f->busy)
         return action_in_flight("a write to the workload is in flight");
     if (!f->placing && (w->clean_attempt == w->attempt || !f->own_record))
         return action_blocked(WAITING_STOPPING, 0);

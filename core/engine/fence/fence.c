@@ -81,7 +81,7 @@ void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struc
 }
 
 void fence_check(struct engine *engine, struct entry *entry) {
-    bool runs = entry->facts.exists && !entry->facts.finished;
+    bool runs = entry->workload->facts.exists && !entry->workload->facts.finished;
     struct mirror *mirror = runs ? facts_placed_mirror(entry) : NULL;
     if (!mirror || !mirror->facts.fenced || mirror->fenced_reported)
         return;

@@ -36,22 +36,22 @@ void changes_free(struct changes *changes) {
 }
 
 static void unlink_entry(struct changes *changes, struct entry *entry) {
-    struct last_change *change = &entry->change;
+    struct last_change *change = &entry->workload->change;
     if (change->sequence == 0)
         return;
     if (changes->next == entry)
         changes->next = change->newer;
-    *(change->newer ? &change->newer->change.older : &changes->newest) = change->older;
-    *(change->older ? &change->older->change.newer : &changes->oldest) = change->newer;
+    *(change->newer ? &change->newer->workload->change.older : &changes->newest) = change->older;
+    *(change->older ? &change->older->workload->change.newer : &changes->oldest) = change->newer;
     change->newer = change->older = NULL;
     change->sequence = 0;
 }
 
 static void link_newest(struct changes *changes, struct entry *entry) {
-    struct last_change *change = &entry->change;
+    struct last_change *change = &entry->workload->change;
     change->sequence = ++changes->last;
     change->older = changes->newest;
-    *(change->older ? &change->older->change.newer : &changes->oldest) = entry;
+    *(change->older ? &change->older->workload->change.newer : &changes->oldest) = entry;
     changes->newest = entry;
     if (!changes->next && changes->after)
         changes->next = entry;
@@ -63,21 +63,22 @@ static uint32_t mix(uint32_t hash, uint64_t value) {
 }
 
 static uint32_t shown(const struct entry *entry) {
-    const struct workload_facts *facts = &entry->facts;
-    const struct attempt *attempt = entry->story.newest;
+    const struct workload_facts *facts = &entry->workload->facts;
+    const struct attempt *attempt = entry->workload->story.newest;
     uint32_t hash = mix(1, facts->cluster);
     hash = mix(hash, facts->attempt);
-    hash = mix(hash, (uint64_t)entry->phase << 2 | (uint64_t)facts->suspended << 1 | facts->being_deleted);
-    hash = mix(hash, (uint64_t)entry->waiting << 32 | (entry->waiting ? entry->change.waits_for : 0));
-    hash = mix(hash, entry->waiting ? (uint64_t)entry->change.until_ns : 0);
+    hash = mix(hash, (uint64_t)entry->workload->phase << 2 | (uint64_t)facts->suspended << 1 | facts->being_deleted);
+    hash = mix(hash, (uint64_t)entry->workload->waiting << 32 |
+                         (entry->workload->waiting ? entry->workload->change.waits_for : 0));
+    hash = mix(hash, entry->workload->waiting ? (uint64_t)entry->workload->change.until_ns : 0);
     if (attempt)
         hash = mix(hash, (uint64_t)attempt->outcome << 2 | (uint64_t)!attempt->created_ns << 1 | !attempt->started_ns);
     return hash ? hash : 1;
 }
 
 void changes_note(struct engine *engine, struct entry *entry, const struct action *action) {
-    struct last_change *change = &entry->change;
-    if (!entry->facts.exists)
+    struct last_change *change = &entry->workload->change;
+    if (!entry->workload->facts.exists)
         return;
     story_follow(engine, entry);
     if (action->waiting != WAITING_ANSWER) {
@@ -104,10 +105,10 @@ static void remember_gone(struct changes *changes, size_t kind, const char *key)
 }
 
 void changes_forget(struct engine *engine, struct entry *entry) {
-    bool listed = entry->change.sequence;
-    story_clear(&entry->story);
+    bool listed = entry->workload->change.sequence;
+    story_clear(&entry->workload->story);
     unlink_entry(engine->changes, entry);
-    entry->change = (struct last_change){.until_ns = CLOCK_NEVER};
+    entry->workload->change = (struct last_change){.until_ns = CLOCK_NEVER};
     if (listed)
         remember_gone(engine->changes, entry->kind, entry->key);
 }
@@ -124,13 +125,13 @@ bool changes_known_since(const struct engine *engine, uint64_t since) {
 static struct entry *search(const struct changes *changes, uint64_t after) {
     struct entry *low = changes->oldest, *high = changes->newest, *above = NULL;
     while (low && high) {
-        if (low->change.sequence > after)
+        if (low->workload->change.sequence > after)
             return low;
-        if (high->change.sequence <= after)
+        if (high->workload->change.sequence <= after)
             return above;
         above = high;
-        low = low->change.newer;
-        high = high->change.older;
+        low = low->workload->change.newer;
+        high = high->workload->change.older;
     }
     return NULL;
 }
@@ -138,14 +139,14 @@ static struct entry *search(const struct changes *changes, uint64_t after) {
 struct entry *changes_next(struct engine *engine, uint64_t after) {
     struct changes *changes = engine->changes;
     struct entry *found = after && changes->after == after ? changes->next : search(changes, after);
-    changes->after = found ? found->change.sequence : after;
-    changes->next = found ? found->change.newer : NULL;
+    changes->after = found ? found->workload->change.sequence : after;
+    changes->next = found ? found->workload->change.newer : NULL;
     return found;
 }
 
 static bool is_back(const struct engine *engine, const struct gone *gone) {
     const struct entry *entry = map_get(&engine->store.maps[gone->kind], gone->key);
-    return entry && entry->facts.exists;
+    return entry && entry->workload->facts.exists;
 }
 
 const struct gone *changes_gone(const struct engine *engine, uint64_t since, size_t *cursor) {

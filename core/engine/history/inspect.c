@@ -24,7 +24,7 @@ static struct entry *find_entry(const struct engine *engine, const struct kind *
                                 const char *name) {
     size_t k = number_of(engine, kind);
     struct entry *entry = k < engine->n_kinds ? store_get(&engine->store, k, namespace_, name) : NULL;
-    return entry && entry->facts.exists ? entry : NULL;
+    return entry && entry->workload->facts.exists ? entry : NULL;
 }
 
 // 0 and CLOCK_NEVER stay 0.
@@ -33,18 +33,19 @@ static int64_t wall_of(struct moment now, int64_t mono_ns) {
 }
 
 static bool is_of_kueue(const struct entry *entry) {
-    return entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED;
+    return entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
+           entry->workload->waiting == WAITING_BARRED;
 }
 
 static void fill_waiting(const struct engine *engine, const struct entry *entry, struct moment now,
                          struct workload_view *view) {
-    view->waiting = (enum waiting)entry->waiting;
-    if (entry->waiting == WAITING_NOT)
+    view->waiting = (enum waiting)entry->workload->waiting;
+    if (entry->workload->waiting == WAITING_NOT)
         return;
-    uint32_t cluster = entry->change.waits_for;
+    uint32_t cluster = entry->workload->change.waits_for;
     view->waits_for = cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->names[cluster] : NULL;
-    view->waiting_since_ns = wall_of(now, entry->waiting_since_ns);
-    view->waiting_until_ns = wall_of(now, entry->change.until_ns);
+    view->waiting_since_ns = wall_of(now, entry->workload->waiting_since_ns);
+    view->waiting_until_ns = wall_of(now, entry->workload->change.until_ns);
     const struct kueue_ticket *ticket = is_of_kueue(entry) ? kueue_ticket_of(entry) : NULL;
     if (ticket) {
         view->waiting_detail = *ticket->check ? ticket->check : ticket->why;
@@ -55,20 +56,20 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
 // `space` has room for a namespace.
 static void fill_workload(const struct engine *engine, const struct entry *entry, struct moment now, char space[254],
                           struct workload_view *view) {
-    const struct attempt *attempt = entry->facts.attempt ? entry->story.newest : NULL;
+    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->story.newest : NULL;
     entry_namespace(entry, space);
     *view = (struct workload_view){.kind = entry->kind,
-                                   .sequence = entry->change.sequence,
+                                   .sequence = entry->workload->change.sequence,
                                    .namespace_ = space,
                                    .name = entry_name(entry),
-                                   .uid = entry->uid,
+                                   .uid = entry->workload->uid,
                                    .cluster = attempt ? attempt->cluster : NULL,
-                                   .attempt = entry->facts.attempt,
-                                   .phase = (wharf_phase_kind)entry->phase,
-                                   .suspended = entry->facts.suspended,
-                                   .being_deleted = entry->facts.being_deleted,
+                                   .attempt = entry->workload->facts.attempt,
+                                   .phase = (wharf_phase_kind)entry->workload->phase,
+                                   .suspended = entry->workload->facts.suspended,
+                                   .being_deleted = entry->workload->facts.being_deleted,
                                    .placed_ns = attempt ? attempt->placed_ns : 0,
-                                   .changed_ns = entry->change.at_ns};
+                                   .changed_ns = entry->workload->change.at_ns};
     fill_waiting(engine, entry, now, view);
 }
 
@@ -101,7 +102,7 @@ bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, 
         struct workload_view view;
         fill_workload(engine, entry, now, space, &view);
         fill_worker_reasons(engine, entry, now, reasons, sizeof reasons, &view);
-        *after = entry->change.sequence;
+        *after = entry->workload->change.sequence;
         if (!visit(ctx, &view))
             return true;
     }
@@ -123,7 +124,7 @@ void inspect_gone(const struct engine *engine, uint64_t since,
 }
 
 static bool is_finished(const struct entry *entry) {
-    return entry->phase == WHARF_SUCCEEDED || entry->phase == WHARF_FAILED;
+    return entry->workload->phase == WHARF_SUCCEEDED || entry->workload->phase == WHARF_FAILED;
 }
 
 static bool fill_mirror(const struct engine *engine, const struct entry *entry, struct mirror_view *out) {
@@ -186,10 +187,10 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
         return;
     if (is_of_kueue(entry))
         kueue_ticket_put(engine, entry, &text, &since_ns);
-    else if (entry->waiting == WAITING_RESUME)
+    else if (entry->workload->waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &text);
-    if (text.len == 0 && entry->waiting != WAITING_NOT)
-        buffer_text(&text, waiting_text((enum waiting)entry->waiting));
+    if (text.len == 0 && entry->workload->waiting != WAITING_NOT)
+        buffer_text(&text, waiting_text((enum waiting)entry->workload->waiting));
     text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
 }
 
@@ -202,7 +203,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     if (!entry)
         return false;
     char space[254];
-    *out = (struct explain_view){.attempts = entry->story.newest, .why = entry->why};
+    *out = (struct explain_view){.attempts = entry->workload->story.newest, .why = entry->why};
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
     fill_waiting_text(engine, entry, now, out);
@@ -210,8 +211,8 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
     if (out->has_mirror)
         out->mirror.phase = phase_of_mirror(engine, entry);
-    const struct json *object = doc_tree(&engine->store, &entry->doc);
-    out->queued_by_kueue = entry->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
+    const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
+    out->queued_by_kueue = entry->workload->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};
     bool limited = placement_is_limited(engine, entry) && placement_view_make(engine, entry, &view);
     for (size_t c = 1; c < engine->n_clusters; c++) {

@@ -10,17 +10,17 @@
 #include <string.h>
 
 static const char *cluster_of(struct engine *engine, struct entry *entry) {
-    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        return engine->names[entry->facts.cluster];
-    const char *name = object_annotation(doc_tree(&engine->store, &entry->doc), MARK_CLUSTER);
+    if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+        return engine->names[entry->workload->facts.cluster];
+    const char *name = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_CLUSTER);
     return name ? name : "";
 }
 
 static bool is_present_one(const struct engine *engine, const struct entry *entry) {
-    const struct attempt *attempt = entry->story.newest;
-    return attempt && attempt->number == entry->facts.attempt &&
-           (entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
-            strcmp(attempt->cluster, engine->names[entry->facts.cluster]) == 0);
+    const struct attempt *attempt = entry->workload->story.newest;
+    return attempt && attempt->number == entry->workload->facts.attempt &&
+           (entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+            strcmp(attempt->cluster, engine->names[entry->workload->facts.cluster]) == 0);
 }
 
 static void end_attempt(struct engine *engine, struct attempt *attempt, enum outcome outcome) {
@@ -40,8 +40,8 @@ static void set_message(struct attempt *attempt, const char *message) {
 
 // The record of the present attempt, begun if it is new. NULL: it is not placed, or out of memory.
 static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
-    struct story *story = &entry->story;
-    if (!entry->facts.exists || entry->facts.attempt == 0)
+    struct story *story = &entry->workload->story;
+    if (!entry->workload->facts.exists || entry->workload->facts.attempt == 0)
         return NULL;
     if (is_present_one(engine, entry))
         return story->newest;
@@ -51,9 +51,9 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
     if (!attempt)
         return NULL;
     memcpy(attempt->cluster, cluster, size);
-    attempt->number = entry->facts.attempt;
-    attempt->witnessed =
-        entry->requested_attempt == attempt->number && entry->requested_cluster == entry->facts.cluster;
+    attempt->number = entry->workload->facts.attempt;
+    attempt->witnessed = entry->workload->requested_attempt == attempt->number &&
+                         entry->workload->requested_cluster == entry->workload->facts.cluster;
     attempt->placed_ns = attempt->witnessed ? engine->now.wall_ns : 0;
     if (story->newest && !story->newest->outcome)
         end_attempt(engine, story->newest, story->leaving ? (enum outcome)story->leaving : OUTCOME_REPLACED);
@@ -65,18 +65,18 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
 }
 
 void story_leaves(struct entry *entry, enum outcome outcome) {
-    entry->story.leaving = (uint8_t)outcome;
+    entry->workload->story.leaving = (uint8_t)outcome;
 }
 
 // Its mirror is gone. Why it was withdrawn is kept.
 static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
-    bool withdrawn = entry->pending && entry->pending->withdrawn_attempt == attempt->number;
+    bool withdrawn = entry->workload->pending && entry->workload->pending->withdrawn_attempt == attempt->number;
     if (withdrawn) {
         attempt->outcome = OUTCOME_WITHDRAWN;
         attempt->ended_ns = engine->now.wall_ns;
     } else {
         end_attempt((struct engine *)engine, attempt,
-                    entry->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
+                    entry->workload->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
     }
 }
 
@@ -86,24 +86,25 @@ void story_follow(struct engine *engine, struct entry *entry) {
         return;
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool is_final = attempt->outcome == OUTCOME_SUCCEEDED || attempt->outcome == OUTCOME_FAILED;
-    if (is_final ? !entry->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
+    if (is_final ? !entry->workload->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
         end_attempt(engine, attempt, OUTCOME_NONE); // it is not over after all
     if (mirror && mirror->created_ns)
         attempt->created_ns = mirror->created_ns;
     if (mirror && mirror->started_ns)
         attempt->started_ns = mirror->started_ns;
-    else if (entry->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed && mirror)
+    else if (entry->workload->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed && mirror)
         attempt->started_ns = engine->now.wall_ns;
     if (attempt->placed_ns == 0)
         attempt->placed_ns = attempt->created_ns; // it was placed just before
-    if (entry->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE && !entry->facts.finished)
+    if (entry->workload->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE &&
+        !entry->workload->facts.finished)
         end_gone(engine, entry, attempt);
 }
 
 void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,
                     const char *message) {
     struct attempt *attempt = present_attempt(engine, entry);
-    if (!attempt || mirror->facts.cluster != entry->facts.cluster)
+    if (!attempt || mirror->facts.cluster != entry->workload->facts.cluster)
         return;
     end_attempt(engine, attempt, OUTCOME_REJECTED);
     attempt->reason = reason;

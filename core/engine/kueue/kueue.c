@@ -28,32 +28,32 @@ bool kueue_may_own(const char *managed_by, const struct json *object) {
 }
 
 static bool ask(struct engine *engine, struct entry *entry, const char *path, char **checks) {
-    entry->facts.busy = command_send(
+    entry->busy = command_send(
         engine, entry,
         &(struct command_spec){.type = PENDING_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
-    if (!entry->facts.busy)
-        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
-    return entry->facts.busy;
+    if (!entry->busy)
+        entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    return entry->busy;
 }
 
 bool kueue_permits(struct engine *engine, struct entry *entry) {
     bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->settings.kueue_carried;
-    if (entry->kueue != KUEUE_UNKNOWN || !matters || !entry->names_queue)
+    if (entry->workload->kueue != KUEUE_UNKNOWN || !matters || !entry->workload->names_queue)
         return true;
-    if (entry->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
-        entry->kueue = KUEUE_ADMITTED;
+    if (entry->workload->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
+        entry->workload->kueue = KUEUE_ADMITTED;
         return true;
     }
     if (engine->no_kueue_until_ns > engine->now.mono_ns)
         return true;
-    if (entry->facts.not_before_ns > engine->now.mono_ns || entry->facts.busy)
+    if (entry->workload->facts.not_before_ns > engine->now.mono_ns || entry->busy)
         return false;
     char space[254], path[512];
     entry_namespace(entry, space);
     // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
-             versions[entry->kueue_asked % VERSIONS], space, entry->uid);
+             versions[entry->workload->kueue_asked % VERSIONS], space, entry->workload->uid);
     ask(engine, entry, path, NULL);
     return false;
 }
@@ -79,9 +79,9 @@ static char *checks_of(const struct json *workload) {
 }
 
 static void is_known(struct entry *entry, enum kueue kueue) {
-    entry->kueue = (uint8_t)kueue;
-    entry->failures = 0;
-    entry->facts.not_before_ns = 0;
+    entry->workload->kueue = (uint8_t)kueue;
+    entry->workload->failures = 0;
+    entry->workload->facts.not_before_ns = 0;
 }
 
 // A Workload owns it. If managedBy is shared with MultiKueue, its admission checks show whether MultiKueue handles it.
@@ -93,9 +93,10 @@ static bool owned(struct engine *engine, struct entry *entry, const struct json 
     }
     AUTO_TEXT names = checks_of(workload);
     char path[128];
-    snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks", versions[entry->kueue_asked % VERSIONS]);
+    snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks",
+             versions[entry->workload->kueue_asked % VERSIONS]);
     if (!names || !ask(engine, entry, path, &names))
-        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+        entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return true;
 }
 
@@ -115,16 +116,16 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     report_event(engine, entry, false, "OwnedByKueue", "Place",
                  "left to MultiKueue: Kueue's Workload %.*s has its admission check %s", (int)strcspn(names, " "),
                  names, object_name(check));
-    entry->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
+    entry->workload->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
     return true;
 }
 
 // No Kueue, or no answer. An object that MultiKueue may handle waits; of others the labels are carried.
 static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
-    if (absent && ++entry->kueue_asked < VERSIONS)
+    if (absent && ++entry->workload->kueue_asked < VERSIONS)
         return true; // the next version
     if (absent) {
-        entry->kueue_asked = 0;
+        entry->workload->kueue_asked = 0;
         engine->no_kueue_until_ns = engine->now.mono_ns + ABSENT_NS;
         is_known(entry, KUEUE_NONE);
         return true;
@@ -148,7 +149,7 @@ bool kueue_answered(struct engine *engine, struct entry *entry, const struct pen
         return checks_answered(engine, entry, list ? response->value : NULL, pending->record);
     if (!list)
         return not_answered(engine, entry, response, absent);
-    const struct json *workload = owner_of(response->value, entry->uid);
+    const struct json *workload = owner_of(response->value, entry->workload->uid);
     if (workload)
         return owned(engine, entry, workload);
     is_known(entry, KUEUE_NONE);

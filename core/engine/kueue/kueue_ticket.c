@@ -92,8 +92,8 @@ static void keep(struct kueue_ticket *ticket, const struct kueue_ticket *old) {
 static void report_eviction(struct engine *engine, struct entry *entry, size_t cluster, const struct kueue_state *state,
                             const struct kueue_ticket *old) {
     int64_t known_ns = old ? old->evicted_ns : engine->now.wall_ns - EVICTED_NEW_NS;
-    bool own = state->deactivated || entry->facts.suspended;
-    if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->facts.finished)
+    bool own = state->deactivated || entry->workload->facts.suspended;
+    if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->workload->facts.finished)
         return;
     report_event(engine, entry, true, "EvictedInWorker", "Observe",
                  "the Kueue of cluster %s has evicted it (%s): %.*s; it is queued there again", engine->names[cluster],
@@ -117,7 +117,9 @@ static struct kueue_ticket **place_of(const struct engine *engine, const struct 
     if (!entry)
         return NULL;
     if (event->cluster == ENGINE_MANAGEMENT)
-        return entry->facts.exists && strcmp(entry->uid, event->queued.uid) == 0 ? &entry->ticket : NULL;
+        return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
+                   ? &entry->workload->ticket
+                   : NULL;
     // It is told once: also of a mirror whose workload has not been listed yet.
     struct mirror *m = entry_mirror(entry, event->cluster);
     return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->ticket : NULL;
@@ -125,7 +127,8 @@ static struct kueue_ticket **place_of(const struct engine *engine, const struct 
 
 // It is a workload, or the mirror of one, that is known.
 static bool is_of_workload(const struct entry *entry, size_t cluster) {
-    return entry->facts.exists && (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
+    return entry->workload->facts.exists &&
+           (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
 }
 
 static void set_facts(struct entry *entry, size_t cluster, const struct kueue_ticket *ticket) {
@@ -137,8 +140,8 @@ static void set_facts(struct entry *entry, size_t cluster, const struct kueue_ti
         m->carry = CARRY_UNKNOWN;
         return;
     }
-    entry->facts.queued = queued;
-    entry->facts.barred = ticket && *ticket->check;
+    entry->workload->facts.queued = queued;
+    entry->workload->facts.barred = ticket && *ticket->check;
 }
 
 static bool is_same(const struct kueue_ticket *a, const struct kueue_ticket *b) {
@@ -177,7 +180,7 @@ void kueue_ticket_take(struct engine *engine, const struct engine_event *event) 
 static void tell_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     struct kueue_ticket *ticket = mirror->ticket;
     int64_t at_ns = ticket->queued_ns + TELL_QUEUED_NS;
-    if (ticket->told || !mirror->facts.queued || entry->facts.suspended)
+    if (ticket->told || !mirror->facts.queued || entry->workload->facts.suspended)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -189,8 +192,8 @@ static void tell_queued(struct engine *engine, struct entry *entry, const struct
 }
 
 static void tell_barred(struct engine *engine, struct entry *entry) {
-    struct kueue_ticket *ticket = entry->ticket;
-    if (!ticket || !*ticket->check || ticket->told || !entry->facts.suspended)
+    struct kueue_ticket *ticket = entry->workload->ticket;
+    if (!ticket || !*ticket->check || ticket->told || !entry->workload->facts.suspended)
         return;
     ticket->told = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
@@ -202,7 +205,7 @@ static void tell_barred(struct engine *engine, struct entry *entry) {
 // Whether the Workload should be active, other than it is.
 static bool has_to_change(const struct entry *entry, const struct kueue_ticket *ticket, bool *active) {
     bool inactive = ticket->phase == KUEUE_INACTIVE;
-    *active = !entry->facts.suspended;
+    *active = !entry->workload->facts.suspended;
     if (ticket->phase == KUEUE_OVER)
         return false;
     // Somebody who has activated it since is not fought.
@@ -230,10 +233,11 @@ static void write_active(struct engine *engine, struct entry *entry, struct mirr
 
 // In a new term: another host may have written the workload last.
 static void read_first(struct engine *engine, struct entry *entry) {
-    if (entry->facts.busy)
+    if (entry->busy)
         return;
     bool ready = cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind) &&
-                 pacing_has_spare(engine, ENGINE_MANAGEMENT) && entry->facts.not_before_ns <= engine->now.mono_ns;
+                 pacing_has_spare(engine, ENGINE_MANAGEMENT) &&
+                 entry->workload->facts.not_before_ns <= engine->now.mono_ns;
     if (ready)
         confirm_read(engine, entry);
     else
@@ -258,7 +262,7 @@ static void check_active(struct engine *engine, struct entry *entry, struct mirr
 }
 
 void kueue_ticket_check(struct engine *engine, struct entry *entry) {
-    if (!entry->facts.exists || entry->facts.finished || entry->facts.being_deleted)
+    if (!entry->workload->facts.exists || entry->workload->facts.finished || entry->workload->facts.being_deleted)
         return;
     tell_barred(engine, entry);
     struct mirror *mirror = facts_placed_mirror(entry);
@@ -309,15 +313,15 @@ int64_t kueue_ticket_queued_ns(const struct mirror *mirror) {
 
 const struct kueue_ticket *kueue_ticket_of(const struct entry *entry) {
     const struct mirror *mirror = facts_placed_mirror(entry);
-    bool in_worker = mirror && mirror->ticket && mirror->facts.queued && !entry->facts.suspended;
-    return in_worker ? mirror->ticket : entry->ticket;
+    bool in_worker = mirror && mirror->ticket && mirror->facts.queued && !entry->workload->facts.suspended;
+    return in_worker ? mirror->ticket : entry->workload->ticket;
 }
 
 void kueue_ticket_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     const struct kueue_ticket *ticket = kueue_ticket_of(entry);
-    bool in_worker = ticket && ticket != entry->ticket;
-    if (!ticket || (!in_worker && !entry->facts.queued && !entry->facts.barred))
+    bool in_worker = ticket && ticket != entry->workload->ticket;
+    if (!ticket || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.barred))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
     *since_ns = ticket->since_ns;

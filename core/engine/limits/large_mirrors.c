@@ -10,8 +10,8 @@ static size_t limit_of(const struct engine *engine) {
 }
 
 static size_t excess_of(const struct entry *entry, size_t len) {
-    size_t allowed = entry->doc.text.len + LARGE_MIRRORS_ALLOWED;
-    return entry->facts.exists && len > allowed ? len - allowed : 0;
+    size_t allowed = entry->workload->doc.text.len + LARGE_MIRRORS_ALLOWED;
+    return entry->workload->facts.exists && len > allowed ? len - allowed : 0;
 }
 
 void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, struct object **object) {

@@ -46,7 +46,11 @@ static bool tell(struct engine *engine, size_t kind, const struct json *object) 
     struct entry *entry = store_make(&engine->store, kind, object_namespace(object), object_name(object));
     if (!entry)
         return true;
-    text_copy(entry->uid, sizeof entry->uid, object_uid(object));
+    if (!store_begin_workload(entry)) {
+        store_remove(&engine->store, entry);
+        return true;
+    }
+    text_copy(entry->workload->uid, sizeof entry->workload->uid, object_uid(object));
     bool held = shard_is_held(engine, entry);
     report_event(engine, entry, true, "TooManyWorkloads", "Observe",
                  "it is not handled: there are %zu workloads, the most that memory.maxWorkloads allows; it is taken in "

@@ -52,7 +52,7 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
     uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
-        if (e->facts.exists && e->epoch == epoch)
+        if (e->workload->facts.exists && e->epoch == epoch)
             return;
     cluster_suspect_deletions(engine, kind, false); // no delegated workload at all
 }

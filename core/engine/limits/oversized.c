@@ -32,9 +32,9 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
         return;
     }
     AUTO_TEXT why = strdup(stub->too_large);
-    if (is_same(entry->uid, &entry->doc, stub)) {
-        entry->facts.too_large = true;
-        entry->facts.being_deleted |= object_is_being_deleted(stub->value);
+    if (is_same(entry->workload->uid, &entry->workload->doc, stub)) {
+        entry->workload->facts.too_large = true;
+        entry->workload->facts.being_deleted |= object_is_being_deleted(stub->value);
         object_free(stub);
         queue_entry(engine, entry);
     } else {
@@ -59,7 +59,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum ownership ownership = observe_ownership(engine, cluster, kind, m, stub->value);
-    if (ownership != OWNERSHIP_NONE && !m && (!entry || !entry->facts.exists) &&
+    if (ownership != OWNERSHIP_NONE && !m && (!entry || !entry->workload->facts.exists) &&
         !pause_has_room(engine, cluster, kind)) {
         object_free(stub);
         return;

@@ -51,7 +51,7 @@ static void report_suspender(struct engine *engine, struct entry *entry, struct 
 static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, enum piece piece) {
     if (piece == PIECE_WHOLE || !mirror->refused)
         return repeat_update_at_ns(engine, entry, mirror);
-    return rejections_may_send(mirror->refused, &engine->kinds[entry->kind]->abi, entry->carry_hash)
+    return rejections_may_send(mirror->refused, &engine->kinds[entry->kind]->abi, entry->workload->carry_hash)
                ? engine->now.mono_ns
                : mirror->refused->until_ns;
 }
@@ -98,9 +98,9 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = hash,
-                                .wanted = entry->carry_hash,
+                                .wanted = entry->workload->carry_hash,
                                 .cluster = mirror->facts.cluster,
-                                .attempt = entry->facts.attempt,
+                                .attempt = entry->workload->facts.attempt,
                                 .record = &record->next,
                                 .stops = record->stops,
                                 .piece = record->piece,
@@ -170,7 +170,7 @@ static wharf_result check_size(struct mirror_context *context) {
 }
 
 bool act_accepts(struct engine *engine, struct entry *entry) {
-    bool large = entry->doc.text.len >= ENGINE_LARGE;
+    bool large = entry->workload->doc.text.len >= ENGINE_LARGE;
     if (!engine->kinds[entry->kind]->abi.accept && !large)
         return true;
     struct adapter_call call;
@@ -180,9 +180,10 @@ bool act_accepts(struct engine *engine, struct entry *entry) {
     if (result == WHARF_OK && large)
         result = check_size(&context);
     if (result != WHARF_OK)
-        entry->facts.not_before_ns = call_failed(engine, entry, result, &call, "Place", &entry->refusals);
+        entry->workload->facts.not_before_ns =
+            call_failed(engine, entry, result, &call, "Place", &entry->workload->refusals);
     else
-        entry->refusals = 0;
+        entry->workload->refusals = 0;
     adapter_call_end(&call);
     return result == WHARF_OK;
 }

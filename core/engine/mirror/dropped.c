@@ -139,7 +139,7 @@ bool dropped_are_refused(const struct engine *engine, const struct entry *entry)
 
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out) {
     const struct kind *kind = engine->kinds[entry->kind];
-    const struct json *workload = doc_tree(&engine->store, &entry->doc);
+    const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (!workload || find(kind, workload, stored, NULL) == 0)
         return 0;
     struct adapter_call call;

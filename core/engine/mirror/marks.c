@@ -15,7 +15,7 @@ static const char *lost_mark(const struct engine *engine, const struct entry *en
     const struct kind *kind = engine->kinds[entry->kind];
     if (!text_equal(object_label(object, MARK_ORIGIN), engine->origin))
         return MARK_ORIGIN;
-    if (!text_equal(object_label(object, MARK_UID), entry->uid))
+    if (!text_equal(object_label(object, MARK_UID), entry->workload->uid))
         return MARK_UID;
     if (!text_equal(object_label(object, MARK_KIND), kind->plural_group))
         return MARK_KIND;
@@ -33,7 +33,7 @@ const char *marks_lost(struct engine *engine, const struct entry *entry, struct 
 }
 
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt) {
-    text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->uid);
+    text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->workload->uid);
     mirror->facts.attempt = attempt;
     mirror->facts.of_workload = mirror->was_of_workload = mirror->facts.proven = mirror->unmarked =
         mirror->facts.marks_stripped = true;

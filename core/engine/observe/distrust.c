@@ -12,27 +12,29 @@ void distrust_doc(struct doc *doc) {
 }
 
 void distrust_workload(struct entry *e) {
-    distrust_doc(&e->doc);
-    e->carry_hash = e->noop_patch_hash = 0;
-    e->generation = 0;
+    if (!e->workload->facts.exists)
+        return;
+    distrust_doc(&e->workload->doc);
+    e->workload->carry_hash = e->workload->noop_patch_hash = 0;
+    e->workload->generation = 0;
 }
 
 static int compare(struct engine *engine, struct entry *entry, const char *version) {
     bool comparable = true;
-    int order = object_version_compare(version, doc_version(&engine->store, &entry->doc), &comparable);
+    int order = object_version_compare(version, doc_version(&engine->store, &entry->workload->doc), &comparable);
     return comparable ? order : 0;
 }
 
 void distrust_listed(struct engine *engine, struct entry *entry, const struct object *object) {
     if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
         return;
-    entry->listed_older = compare(engine, entry, object_version(object->value)) < 0;
+    entry->workload->listed_older = compare(engine, entry, object_version(object->value)) < 0;
 }
 
 bool distrust_is_due(struct engine *engine, struct entry *entry) {
     const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     char revision[24];
-    if (!entry->listed_older || !entry->facts.exists || !watch->listed || watch->revision == 0)
+    if (!entry->workload->listed_older || !entry->workload->facts.exists || !watch->listed || watch->revision == 0)
         return false;
     snprintf(revision, sizeof revision, "%lld", (long long)watch->revision);
     return compare(engine, entry, revision) >= 0;

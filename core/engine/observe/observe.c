@@ -4,6 +4,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
+#include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/history/changes.h"
@@ -43,10 +44,10 @@ bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const s
 static void set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
     struct stats_kind *kind = &engine->stats.kinds[entry->kind];
     if (had)
-        kind->phases[entry->phase]--;
+        kind->phases[entry->workload->phase]--;
     if (has)
         kind->phases[phase]++;
-    entry->phase = phase;
+    entry->workload->phase = phase;
 }
 
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -59,19 +60,20 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         phase = (wharf_phase){.phase = WHARF_ACTIVE};
     }
     bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
-    if (finished && !entry->facts.finished) {
+    if (finished && !entry->workload->facts.finished) {
         // Retention starts when it finished, by a remote clock: at the latest now.
         int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
         if (age_ns < 0)
             age_ns = 0;
-        entry->facts.retain_until_ns = clock_after(engine->now.mono_ns - age_ns, engine->settings.mirror_retention_ns);
+        entry->workload->facts.retain_until_ns =
+            clock_after(engine->now.mono_ns - age_ns, engine->settings.mirror_retention_ns);
     }
-    bool was_finished = entry->facts.finished;
-    entry->facts.finished = finished;
+    bool was_finished = entry->workload->facts.finished;
+    entry->workload->facts.finished = finished;
     if (finished)
         final_status_drop(entry);
     if (!finished)
-        entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
+        entry->workload->facts.ended = entry->workload->facts.foreign_end = entry->workload->facts.end_untold = false;
     if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
         story_finished(engine, entry, &phase);
         if (had) {
@@ -85,44 +87,46 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const struct kind *kind = engine->kinds[entry->kind];
-    text_copy(entry->uid, sizeof entry->uid, object_uid(object));
-    if (entry->generation != object_generation(object))
-        entry->kueue = KUEUE_UNKNOWN;
-    entry->generation = object_generation(object);
-    entry->facts.being_deleted = object_is_being_deleted(object);
-    bool resumed = entry->facts.suspended;
-    entry->facts.suspended = phase_suspend_asked(&kind->abi, object);
-    if (resumed && !entry->facts.suspended)
+    text_copy(entry->workload->uid, sizeof entry->workload->uid, object_uid(object));
+    if (entry->workload->generation != object_generation(object))
+        entry->workload->kueue = KUEUE_UNKNOWN;
+    entry->workload->generation = object_generation(object);
+    entry->workload->facts.being_deleted = object_is_being_deleted(object);
+    bool resumed = entry->workload->facts.suspended;
+    entry->workload->facts.suspended = phase_suspend_asked(&kind->abi, object);
+    if (resumed && !entry->workload->facts.suspended)
         pending_resumed(engine, entry);
-    entry->choosy = object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
-    entry->names_queue = object_label(object, KUEUE_QUEUE_NAME);
+    entry->workload->choosy =
+        object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
+    entry->workload->names_queue = object_label(object, KUEUE_QUEUE_NAME);
     uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
     observe_check_annotations(engine, entry, object, cluster, attempt);
-    if (entry->facts.misplaced) {
-        cluster = entry->facts.cluster;
-        attempt = entry->facts.attempt;
+    if (entry->workload->facts.misplaced) {
+        cluster = entry->workload->facts.cluster;
+        attempt = entry->workload->facts.attempt;
     }
-    entry->facts.record_unsure = false;
-    bool was_unknown = had && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
+    entry->workload->facts.record_unsure = false;
+    bool was_unknown = had && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
     if (was_unknown)
         observe_keep_unknown(engine, entry, cluster, attempt);
-    entry->facts.cluster = cluster;
-    entry->facts.attempt = attempt;
-    if (attempt > 0 || entry->facts.suspended || entry->facts.being_deleted)
-        entry->ready_ns = attempt == 1 ? entry->ready_ns : 0; // counted once its mirror is created
-    else if (entry->ready_ns == 0)
-        entry->ready_ns = engine->received_ns;
+    entry->workload->facts.cluster = cluster;
+    entry->workload->facts.attempt = attempt;
+    if (attempt > 0 || entry->workload->facts.suspended || entry->workload->facts.being_deleted)
+        entry->workload->ready_ns = attempt == 1 ? entry->workload->ready_ns : 0; // counted once its mirror is created
+    else if (entry->workload->ready_ns == 0)
+        entry->workload->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
     observe_read_unknown(engine, entry, object, was_unknown);
-    bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
+    bool counts =
+        !entry->workload->facts.finished && !entry->workload->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
     cluster_count_active(engine, entry, counts ? cluster : 0);
     uint64_t hash = mirror_carry_hash(object, false);
-    if (hash != entry->carry_hash) {
-        entry->carry_hash = hash;
-        if (entry->refusals > 0)
-            entry->facts.not_before_ns = 0; // the changed workload may be accepted
+    if (hash != entry->workload->carry_hash) {
+        entry->workload->carry_hash = hash;
+        if (entry->workload->refusals > 0)
+            entry->workload->facts.not_before_ns = 0; // the changed workload may be accepted
         for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
             m->facts.update_due = true;
             m->carry = CARRY_UNKNOWN;
@@ -131,80 +135,65 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
             m->facts.update_at_ns = 0;
         }
     }
-    entry->facts.status_due = true;
+    entry->workload->facts.status_due = true;
     retry_read(engine, entry, object, had);
 }
 
 // The workload is gone or no longer delegated.
-static void forget_workload(struct engine *engine, struct entry *entry) {
-    if (!entry->facts.exists)
+static void end_workload(struct engine *engine, struct entry *entry) {
+    if (!entry->workload->facts.exists)
         return;
-    entry_set_object(&engine->store, entry, NULL);
     cluster_count_active(engine, entry, 0);
     unknown_count(engine, entry, NULL);
     set_phase(engine, entry, true, 0, false);
-    entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
-    retry_free(entry);
-    entry->facts.drained_attempt = entry->facts.given_up = 0;
-    entry->facts.earlier_until_ns = 0;
-    entry->facts.too_large = entry->stub = entry->facts.record_unsure = false;
-    entry->conflict_hash = 0;
-    entry->unsure = false;
-    entry->carry_hash = 0;
-    entry->last_note = 0;
-    entry->budget = (struct status_budget){0};
-    entry->ready_ns = 0;
-    entry->facts.ended = entry->facts.foreign_end = entry->facts.end_untold = false;
     rival_forget(engine, entry);
-    entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
-    entry->uid[0] = '\0';
-    entry->kueue = KUEUE_UNKNOWN;
-    entry->facts.misplaced = entry->unsealed_reported = entry->labelled = false;
-    entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = entry->accepted_attempt = 0;
-    entry->kueue_asked = 0;
-    kueue_ticket_drop(&entry->ticket);
-    entry->facts.queued = entry->facts.barred = false;
-    entry->retry_due_ns = entry->retried_ns = 0;
+    capacity_forget(engine, entry);
     changes_forget(engine, entry);
-    waiting_end(engine, entry);
-    final_status_drop(entry);
-    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        m->facts.of_workload = false;
+    waiting_elsewhere(engine, entry);
+    store_end_workload(&engine->store, entry);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+        retry_mirror(m);
+        m->facts.of_workload = m->facts.tried = false;
+    }
     queue_entry(engine, entry);
 }
 
 void observe_set_of_workload(const struct entry *entry, struct mirror *m) {
-    m->facts.of_workload = entry->facts.exists && strcmp(m->workload_uid, entry->uid) == 0;
+    m->facts.of_workload = entry->workload->facts.exists && strcmp(m->workload_uid, entry->workload->uid) == 0;
     m->was_of_workload |= m->facts.of_workload;
     m->facts.unsure |= m->facts.of_workload && m->facts.name_only;
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
-    bool had = entry->facts.exists;
-    if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
+    bool had = entry->workload->facts.exists;
+    if (had && strcmp(entry->workload->uid, object_uid(object->value)) != 0) {
         if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
-            orphans_seen_deleted(engine, entry, entry->uid);
-        forget_workload(engine, entry);
+            orphans_seen_deleted(engine, entry, entry->workload->uid);
+        end_workload(engine, entry);
         had = false;
     }
-    if (had && observe_is_stale(engine, &entry->doc, entry->stub, object)) {
+    if (!had && !store_begin_workload(entry)) {
+        object_free(object);
+        return;
+    }
+    if (had && observe_is_stale(engine, &entry->workload->doc, entry->workload->stub, object)) {
         distrust_listed(engine, entry, object);
         object_free(object);
         return;
     }
-    entry->listed_older = false;
-    if (entry->uncompared) // whatever it lacks now, somebody else may have changed it since
-        entry->noop_patch_hash = 0;
-    bool restored = strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
-    bool had_finished = had && entry->facts.finished && (restored || entry->facts.ended);
+    entry->workload->listed_older = false;
+    if (entry->workload->uncompared) // whatever it lacks now, somebody else may have changed it since
+        entry->workload->noop_patch_hash = 0;
+    bool restored = strcmp(entry->workload->doc.version, STORE_VERSION_NONE) == 0;
+    bool had_finished = had && entry->workload->facts.finished && (restored || entry->workload->facts.ended);
     struct shared_text text = {0};
     if (had_finished)
         text = entry_take_text(&engine->store, entry);
-    entry->facts.too_large = entry->stub = object->too_large;
+    entry->workload->facts.too_large = entry->workload->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
-    read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
-    if (!had && entry->facts.attempt > 1) // by an earlier process, nobody knows where
-        entry->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
+    read_workload(engine, entry, doc_tree(&engine->store, &entry->workload->doc), had);
+    if (!had && entry->workload->facts.attempt > 1) // by an earlier process, nobody knows where
+        entry->workload->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
     rewound_finished(engine, entry, &text, restored);
     rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
@@ -234,10 +223,10 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
         observe_workload(engine, entry, object);
         return;
     }
-    if (entry && entry->facts.exists && strcmp(entry->uid, object_uid(object->value)) == 0)
+    if (entry && entry->workload->facts.exists && strcmp(entry->workload->uid, object_uid(object->value)) == 0)
         pause_disowned(engine, entry, manager);
     if (entry)
-        forget_workload(engine, entry);
+        end_workload(engine, entry);
     object_free(object);
 }
 
@@ -250,7 +239,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 
 // A deletion event carries the last state: the mirror may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
-    if (entry->facts.finished || m->facts.finished ||
+    if (entry->workload->facts.finished || m->facts.finished ||
         observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
         !final_status_reached(engine, entry, (*object)->value, NULL))
         return;
@@ -269,8 +258,8 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
         limit_forget(engine, object_uid(value));
     if (entry && cluster == ENGINE_MANAGEMENT) {
         orphans_seen_deleted(engine, entry, object_uid(value));
-        if (strcmp(entry->uid, object_uid(value)) == 0)
-            forget_workload(engine, entry);
+        if (strcmp(entry->workload->uid, object_uid(value)) == 0)
+            end_workload(engine, entry);
     } else if (entry) {
         struct mirror *m = entry_mirror(entry, cluster);
         bool known = m && strcmp(m->uid, object_uid(value)) == 0;
@@ -293,7 +282,7 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         if (cluster == ENGINE_MANAGEMENT && e->epoch != epoch)
-            forget_workload(engine, e);
+            end_workload(engine, e);
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
         if (m && m->facts.present && m->epoch != epoch)
             observe_mirror_gone(engine, e, m, false);

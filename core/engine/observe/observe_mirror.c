@@ -67,15 +67,16 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->facts.attempt = mirror_attempt(object);
     } else { // its marks were changed and will be restored
         if (!same)
-            text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
+            text_copy(m->workload_uid, sizeof m->workload_uid, entry->workload->uid);
         m->facts.update_due = true;
     }
     m->unmarked = ownership == OWNERSHIP_UID;
     m->facts.proven = (kept && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     observe_set_of_workload(entry, m);
     // One that was known to be gone, or not to have been created, may come back with a copy of etcd.
-    if (m->facts.of_workload && m->facts.attempt == entry->facts.attempt && m->facts.cluster == entry->facts.cluster)
-        entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
+    if (m->facts.of_workload && m->facts.attempt == entry->workload->facts.attempt &&
+        m->facts.cluster == entry->workload->facts.cluster)
+        entry->workload->facts.gone_attempt = entry->workload->facts.clean_attempt = 0;
     uint64_t hash = mirror_carry_hash(object, true);
     // A change that had to wait until the suspended mirror stopped may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
@@ -94,7 +95,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     pending_observe(engine, entry, m, has_status ? &phase : NULL, same);
     if (m->has_run && !m->facts.finished)
         completions_started(engine, entry, m->facts.cluster);
-    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
+    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->workload->facts.final_attempt)
         final_status_drop(entry);
     m->facts.unsure = m->facts.may_exist = false;
     if (!m->facts.marks_stripped) {
@@ -102,9 +103,11 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->refusals = 0;
     }
     m->seen_ns = engine->received_ns;
-    entry->facts.status_due = true;
-    if (entry->denied_status_hash && entry->denials.at_ns < entry->facts.not_before_ns)
-        entry->facts.not_before_ns = entry->denials.at_ns; // its status may differ
+    if (!entry->workload->facts.exists)
+        return;
+    entry->workload->facts.status_due = true;
+    if (entry->workload->denied_status_hash && entry->workload->denials.at_ns < entry->workload->facts.not_before_ns)
+        entry->workload->facts.not_before_ns = entry->workload->denials.at_ns; // its status may differ
 }
 
 // `known`: the status before was reduced, too.
@@ -168,17 +171,19 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
 }
 
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
-    bool wanted = entry->facts.exists && !entry->facts.being_deleted && !entry->facts.finished &&
-                  m->facts.of_workload && m->facts.attempt == entry->facts.attempt &&
-                  m->facts.cluster == entry->facts.cluster;
+    bool wanted = entry->workload->facts.exists && !entry->workload->facts.being_deleted &&
+                  !entry->workload->facts.finished && m->facts.of_workload &&
+                  m->facts.attempt == entry->workload->facts.attempt &&
+                  m->facts.cluster == entry->workload->facts.cluster;
     bool was_being_deleted = m->facts.being_deleted;
     drop_mirror_doc(engine, entry, m, wanted);
     m->facts.being_deleted = m->facts.update_due = false;
     m->outdated = m->facts.busy; // the answer in flight may be older
     m->facts.unsure = wanted && !certain && !was_being_deleted;
     if (wanted && !m->facts.unsure)
-        entry->facts.gone_attempt = entry->facts.attempt;
-    entry->facts.status_due = true;
+        entry->workload->facts.gone_attempt = entry->workload->facts.attempt;
+    if (entry->workload->facts.exists)
+        entry->workload->facts.status_due = true;
     m->failures = 0;
     queue_entry(engine, entry);
 }
@@ -196,9 +201,9 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
                             const struct json *object) {
     struct unsealed_log *log = &engine->unsealed[cluster];
     engine->stats.clusters[cluster].unsealed++;
-    if (entry && entry->facts.exists && !entry->unsealed_reported &&
-        text_equal(object_label(object, MARK_UID), entry->uid)) {
-        entry->unsealed_reported = true;
+    if (entry && entry->workload->facts.exists && !entry->workload->unsealed_reported &&
+        text_equal(object_label(object, MARK_UID), entry->workload->uid)) {
+        entry->workload->unsealed_reported = true;
         report_event(engine, entry, true, "NameConflict", "Observe",
                      "cluster %s has a foreign object of this name with the marks of its mirror and %s",
                      engine->names[cluster], advice_of(object));
@@ -216,7 +221,7 @@ void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, str
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum ownership ownership = observe_ownership(engine, cluster, kind, m, value);
-    bool name_only = false, unknown = ownership != OWNERSHIP_NONE && (!entry || !entry->facts.exists);
+    bool name_only = false, unknown = ownership != OWNERSHIP_NONE && (!entry || !entry->workload->facts.exists);
     if (unknown && !m && !pause_has_room(engine, cluster, kind)) {
         object_free(object);
         return;

@@ -27,7 +27,8 @@ static void written(const struct json *object, const char *key, char out[64]) {
 }
 
 static bool is_over(const struct entry *entry, const struct mirror *placed) {
-    return entry->facts.finished && !decide_is_disputed(&entry->facts, placed ? &placed->facts : NULL);
+    return entry->workload->facts.finished &&
+           !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
 }
 
 // The label says what the annotation says, for selectors. It is restored with the same patch and the same delays; where
@@ -36,20 +37,20 @@ static void check_label(struct engine *engine, struct entry *entry, const struct
                         bool was) {
     const char *label = object_label(object, MARK_CLUSTER);
     const struct mirror *m = facts_placed_mirror(entry);
-    if (!m || !m->facts.proven || cluster != entry->facts.cluster || is_over(entry, m))
+    if (!m || !m->facts.proven || cluster != entry->workload->facts.cluster || is_over(entry, m))
         return;
     const char *name = engine->names[m->facts.cluster];
     bool right = text_equal(label, name);
-    bool restored = !right && (label || entry->labelled);
-    entry->labelled |= right;
-    if (!restored || (!was && throttle_is_hot(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE)))
+    bool restored = !right && (label || entry->workload->labelled);
+    entry->workload->labelled |= right;
+    if (!restored || (!was && throttle_is_hot(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE)))
         return;
-    entry->facts.misplaced = true;
+    entry->workload->facts.misplaced = true;
     if (was)
         return;
     char shown[64];
     text_copy(shown, sizeof shown, label ? label : "nothing");
-    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    throttle_next(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE);
     report_event(engine, entry, true, "LabelRestored", "Place",
                  "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
                  shown, name);
@@ -57,25 +58,26 @@ static void check_label(struct engine *engine, struct entry *entry, const struct
 
 void observe_check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                                uint32_t attempt) {
-    bool was = entry->facts.misplaced;
-    entry->facts.misplaced = false;
+    bool was = entry->workload->facts.misplaced;
+    entry->workload->facts.misplaced = false;
     if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves it, or did
         return;
     const struct mirror *m = facts_placed_mirror(entry);
-    if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
-        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || is_over(entry, m)) {
+    if ((cluster == entry->workload->facts.cluster && attempt == entry->workload->facts.attempt) ||
+        (cluster == entry->workload->requested_cluster && attempt == entry->workload->requested_attempt) ||
+        is_over(entry, m)) {
         check_label(engine, entry, object, cluster, was);
         return;
     }
     if (!m || !m->facts.proven)
         return;
-    entry->facts.misplaced = true;
+    entry->workload->facts.misplaced = true;
     if (was)
         return;
     char name[64], number[64];
     written(object, MARK_CLUSTER, name);
     written(object, MARK_ATTEMPT, number);
-    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    throttle_next(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE);
     report_event(engine, entry, true, "AnnotationsRestored", "Place",
                  MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
                               " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
@@ -83,15 +85,17 @@ void observe_check_annotations(struct engine *engine, struct entry *entry, const
 }
 
 void observe_read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
-    const char *name = entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
+    const char *name =
+        entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
     if (name && !was_unknown)
         unknown_begin(engine, entry);
     unknown_count(engine, entry, name);
 }
 
 void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
-    struct workload_facts *w = &entry->facts;
-    bool requested = attempt && cluster == entry->requested_cluster && attempt == entry->requested_attempt;
+    struct workload_facts *w = &entry->workload->facts;
+    bool requested =
+        attempt && cluster == entry->workload->requested_cluster && attempt == entry->workload->requested_attempt;
     bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
     if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
         return;

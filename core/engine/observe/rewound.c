@@ -57,14 +57,14 @@ void rewound_answer(const struct engine *engine, const struct pending *pending, 
 }
 
 void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
-    if (!text->own || entry->facts.finished) {
+    if (!text->own || entry->workload->facts.finished) {
         shared_text_clear(text);
         return;
     }
     final_status_drop(entry);
-    entry->final_status = *text;
-    entry->facts.final_attempt = entry->facts.attempt;
-    entry->facts.has_final_status = true;
+    entry->workload->final_status = *text;
+    entry->workload->facts.final_attempt = entry->workload->facts.attempt;
+    entry->workload->facts.has_final_status = true;
     report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
                  restored
                      ? "it had finished before the management cluster was restored from a backup and is not run again"

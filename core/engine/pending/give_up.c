@@ -43,7 +43,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     AUTO_BUFFER(message, 8192);
     struct adapter_call call;
     char after[CLOCK_RFC3339_MAX];
-    clock_duration_text(entry->pending->give_up_at_ns - entry->pending->since_ns, after);
+    clock_duration_text(entry->workload->pending->give_up_at_ns - entry->workload->pending->since_ns, after);
     buffer_printf(&message, "no worker has started it within %s; ", after);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &message);
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
@@ -54,7 +54,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
     adapter_call_end(&call);
     if (!written) {
-        entry->pending->gave_up = true;
+        entry->workload->pending->gave_up = true;
         report(engine, entry, message.len > 0 ? message.data : "no worker accepts it",
                ". It is tried again when annotation " MARK_RETRY " is written, or a worker joins");
         return true;
@@ -65,7 +65,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
                                                   .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
                                                   .patch_hash = mirror_patch_hash(patch),
                                                   .wanted = wanted}))
-        queue_retry_soon(engine, &entry->facts.not_before_ns);
+        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
     else
         report(engine, entry, message.data, "");
     return true;

@@ -19,7 +19,8 @@
 static int64_t waits_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                               const wharf_phase *phase) {
     int64_t age_ns = engine->now.wall_ns - mirror->created_ns;
-    bool earlier = entry->facts.exists && entry->placed_attempt != mirror->facts.attempt && mirror->created_ns;
+    bool earlier =
+        entry->workload->facts.exists && entry->workload->placed_attempt != mirror->facts.attempt && mirror->created_ns;
     bool never = (!phase || phase->phase == WHARF_PENDING) && !mirror->started_ns;
     if (!earlier || !never || age_ns <= 0 || age_ns >= engine->now.mono_ns)
         return engine->now.mono_ns;
@@ -33,12 +34,12 @@ static bool has_run_long(const struct engine *engine, const struct pending_facts
 
 // It runs no longer.
 static void stopped(const struct engine *engine, struct entry *entry) {
-    if (!entry->pending)
+    if (!entry->workload->pending)
         return;
-    if (has_run_long(engine, entry->pending))
+    if (has_run_long(engine, entry->workload->pending))
         pending_drop(entry);
     else
-        entry->pending->runs_since_ns = 0;
+        entry->workload->pending->runs_since_ns = 0;
 }
 
 void pending_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror, const wharf_phase *phase,
@@ -52,7 +53,7 @@ void pending_observe(const struct engine *engine, struct entry *entry, struct mi
         mirror->has_run = false;
     else if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
         mirror->has_run = true;
-    if (!mirror->has_run && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
+    if (!mirror->has_run && mirror->facts.of_workload && mirror->facts.attempt == entry->workload->facts.attempt)
         stopped(engine, entry);
     if (mirror->has_run || mirror->stub)
         mirror->facts.pending_since_ns = 0;
@@ -67,28 +68,28 @@ void pending_resumed(const struct engine *engine, struct entry *entry) {
 }
 
 void pending_remark(struct entry *entry, const char *text) {
-    if (!entry->pending)
+    if (!entry->workload->pending)
         return;
     char *copy = strndup(text, STORY_MESSAGE);
     if (!copy)
         return;
-    free(entry->pending->remark);
-    entry->pending->remark = copy;
+    free(entry->workload->pending->remark);
+    entry->workload->pending->remark = copy;
 }
 
 void pending_drop(struct entry *entry) {
-    if (!entry->pending)
+    if (!entry->workload->pending)
         return;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.tried = false;
-    free(entry->pending->remark);
-    free(entry->pending);
-    entry->pending = NULL;
+    free(entry->workload->pending->remark);
+    free(entry->workload->pending);
+    entry->workload->pending = NULL;
 }
 
 // A worker rejected it, or did not start it.
 static bool has_failed(const struct entry *entry) {
-    if (entry->pending && entry->pending->noted_attempt)
+    if (entry->workload->pending && entry->workload->pending->noted_attempt)
         return true;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (m->facts.excluded_until_ns)
@@ -99,19 +100,19 @@ static bool has_failed(const struct entry *entry) {
 // Whether there is something to count for: its mirror has not started, or a worker rejected it. What was counted
 // remains while a mirror has only just started.
 static bool is_concerned(struct engine *engine, struct entry *entry) {
-    const struct workload_facts *w = &entry->facts;
+    const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->finished || w->being_deleted || w->suspended || decide_has_final_status(w))
         return false;
     const struct mirror *placed = facts_placed_mirror(entry);
     if (!placed || placed->facts.being_deleted) {
         stopped(engine, entry);
-        return entry->pending || has_failed(entry);
+        return entry->workload->pending || has_failed(entry);
     }
     if (placed->facts.finished)
         return false;
     if (placed->facts.pending_since_ns)
         return true;
-    struct pending_facts *facts = entry->pending;
+    struct pending_facts *facts = entry->workload->pending;
     if (!facts || !has_failed(entry) || has_run_long(engine, facts))
         return false;
     if (facts->runs_since_ns == 0)
@@ -126,15 +127,15 @@ static struct pending_facts *make(struct engine *engine, struct entry *entry) {
     if (!facts)
         return NULL;
     facts->since_ns = placed && placed->facts.pending_since_ns ? placed->facts.pending_since_ns : engine->now.mono_ns;
-    entry->pending = facts;
+    entry->workload->pending = facts;
     return facts;
 }
 
 // Its mirror is known to be gone: the worker is tried.
 static void note_tried(struct engine *engine, struct entry *entry) {
-    struct pending_facts *facts = entry->pending;
-    uint32_t attempt = entry->facts.attempt, cluster = entry->facts.cluster;
-    if (attempt == 0 || facts->withdrawn_attempt != attempt || entry->facts.gone_attempt != attempt ||
+    struct pending_facts *facts = entry->workload->pending;
+    uint32_t attempt = entry->workload->facts.attempt, cluster = entry->workload->facts.cluster;
+    if (attempt == 0 || facts->withdrawn_attempt != attempt || entry->workload->facts.gone_attempt != attempt ||
         cluster == DECIDE_UNKNOWN_CLUSTER || facts->noted_attempt == attempt)
         return;
     struct mirror *mirror = entry_make_mirror(entry, cluster);
@@ -159,7 +160,7 @@ void pending_check(struct engine *engine, struct entry *entry) {
         pending_drop(entry);
         return;
     }
-    struct pending_facts *facts = entry->pending ? entry->pending : make(engine, entry);
+    struct pending_facts *facts = entry->workload->pending ? entry->workload->pending : make(engine, entry);
     if (!facts)
         return;
     facts->timeout_ns = rule->pending_timeout_ns;
@@ -177,8 +178,10 @@ static char *why_not(struct engine *engine, struct entry *entry, const struct mi
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     if (object)
         adapter_phase(&call, object, &phase);
-    const char *said = entry->pending->remark ? entry->pending->remark : phase.message ? phase.message : phase.reason;
-    clock_duration_text(entry->pending->timeout_ns, timeout);
+    const char *said = entry->workload->pending->remark ? entry->workload->pending->remark
+                       : phase.message                  ? phase.message
+                                                        : phase.reason;
+    clock_duration_text(entry->workload->pending->timeout_ns, timeout);
     char *why = text_format("did not start within %s%s%s", timeout, said ? ": " : "", said ? said : "");
     adapter_call_end(&call);
     return why;
@@ -186,7 +189,7 @@ static char *why_not(struct engine *engine, struct entry *entry, const struct mi
 
 bool pending_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
     const char *version = doc_version(&engine->store, &mirror->doc);
-    if (!entry->pending || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
+    if (!entry->workload->pending || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
         mirror->facts.unsure = true; // its state is read first
         return false;
     }
@@ -199,21 +202,22 @@ bool pending_withdraw(struct engine *engine, struct entry *entry, struct mirror 
 
 void pending_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     AUTO_TEXT why = why_not(engine, entry, mirror);
-    entry->pending->withdrawn_attempt = entry->facts.attempt;
+    entry->workload->pending->withdrawn_attempt = entry->workload->facts.attempt;
     story_withdrawn(engine, entry, "DidNotStart", why ? why : "");
     report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
                  "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
-                 engine->names[mirror->facts.cluster], why ? why : "did not start in time", entry->facts.attempt);
+                 engine->names[mirror->facts.cluster], why ? why : "did not start in time",
+                 entry->workload->facts.attempt);
 }
 
 void pending_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
     mirror->facts.unsure |= reason == REASON_CONFLICT; // it may have started: its newest state decides
-    if (entry->pending)
-        entry->pending->withdrawn_attempt = 0;
+    if (entry->workload->pending)
+        entry->workload->pending->withdrawn_attempt = 0;
 }
 
 void pending_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct pending_facts *facts = entry->pending;
+    struct pending_facts *facts = entry->workload->pending;
     struct mirror *chosen = entry_mirror(entry, cluster);
     if (!facts)
         return;

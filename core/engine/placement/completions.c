@@ -99,31 +99,31 @@ static void judge(struct engine *engine, struct entry *entry, size_t cluster, ui
 }
 
 void completions_created(const struct engine *engine, struct entry *entry) {
-    entry->runs_in = entry->had_choice ? entry->facts.cluster : 0;
-    entry->runs_since_ns = engine->now.mono_ns;
-    entry->start_seen = false;
+    entry->workload->runs_in = entry->workload->had_choice ? entry->workload->facts.cluster : 0;
+    entry->workload->runs_since_ns = engine->now.mono_ns;
+    entry->workload->start_seen = false;
 }
 
 void completions_started(const struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->runs_in != cluster || entry->start_seen)
+    if (entry->workload->runs_in != cluster || entry->workload->start_seen)
         return;
-    entry->runs_since_ns = engine->now.mono_ns;
-    entry->start_seen = true;
+    entry->workload->runs_since_ns = engine->now.mono_ns;
+    entry->workload->start_seen = true;
 }
 
 void completions_finished(struct engine *engine, struct entry *entry) {
-    size_t cluster = entry->active_in;
-    if (!cluster || entry->runs_in != cluster)
+    size_t cluster = entry->workload->active_in;
+    if (!cluster || entry->workload->runs_in != cluster)
         return;
     struct worker_slot *slot = &engine->slots[cluster];
-    int64_t took_ms = (engine->now.mono_ns - entry->runs_since_ns) / CLOCK_MS;
+    int64_t took_ms = (engine->now.mono_ns - entry->workload->runs_since_ns) / CLOCK_MS;
     uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
     size_t pool = pool_of(entry);
     uint32_t others_ms = elsewhere(engine, cluster, pool);
     add_sample(slot, pool, ms);
     if (others_ms)
         judge(engine, entry, cluster, ms, others_ms);
-    recent_add(&slot->finished, entry->runs_since_ns, engine->now.mono_ns);
+    recent_add(&slot->finished, entry->workload->runs_since_ns, engine->now.mono_ns);
     for (size_t k = 0; k < engine->n_kinds; k++)
         engine->workers[k][cluster].finished = slot->finished;
 }

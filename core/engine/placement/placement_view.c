@@ -15,7 +15,7 @@
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     const struct placement_options *options = placement_settings_options(engine->placement);
-    return entry->choosy || engine->capacity || engine->workers_are_limited || options->n_rules > 0 ||
+    return entry->workload->choosy || engine->capacity || engine->workers_are_limited || options->n_rules > 0 ||
            options->otherwise.worker_selector || options->otherwise.policy != PLACEMENT_LEAST_ACTIVE;
 }
 
@@ -85,7 +85,7 @@ static bool is_uncounted(const struct engine *engine, size_t *kind) {
 bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
                         size_t *active, size_t *kind) {
     const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
-    size_t own = entry->active_in == cluster ? 1 : 0;
+    size_t own = entry->workload->active_in == cluster ? 1 : 0;
     *limit = facts->max_kind;
     *active = facts->active_kind - own;
     if (facts->max_active == 0 || (*limit > 0 && *active >= *limit))
@@ -130,7 +130,7 @@ static void exclude_without_room(struct engine *engine, struct entry *entry, str
 }
 
 static void read_annotations(struct engine *engine, struct entry *entry, struct placement_view *view) {
-    const struct json *object = doc_tree(&engine->store, &entry->doc);
+    const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
     const char *names = object ? object_annotation(object, MARK_CLUSTER_NAMES) : NULL;
     const char *selector = object ? object_annotation(object, MARK_CLUSTER_SELECTOR) : NULL;
     if (names)
@@ -142,7 +142,7 @@ static void read_annotations(struct engine *engine, struct entry *entry, struct 
 bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out) {
     *out = (struct placement_view){.n_clusters = engine->n_clusters};
     out->workers = calloc(engine->n_clusters, sizeof *out->workers);
-    if (!out->workers || (entry->choosy && !doc_tree(&engine->store, &entry->doc))) {
+    if (!out->workers || (entry->workload->choosy && !doc_tree(&engine->store, &entry->workload->doc))) {
         placement_view_clear(out);
         return false;
     }
@@ -153,7 +153,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     out->policy = placement_rule_of(engine, entry, &known, &workers)->policy;
     if (!known)
         exclude_all(out, OBSTACLE_UNDECIDED);
-    if (entry->choosy)
+    if (entry->workload->choosy)
         read_annotations(engine, entry, out);
     exclude_unmatched(engine, workers, out);
     exclude_full(engine, entry, out);

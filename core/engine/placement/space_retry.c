@@ -42,7 +42,7 @@ void space_retry_forget(struct engine *engine, struct entry *entry) {
 static bool waits(const struct entry *entry) {
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (m->facts.excluded_until_ns || m->facts.tried)
-            return entry->facts.exists && !entry->facts.finished;
+            return entry->workload->facts.exists && !entry->workload->facts.finished;
     return false;
 }
 

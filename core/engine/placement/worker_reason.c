@@ -52,7 +52,7 @@ static const char *version_in(const struct engine *engine, const struct entry *e
 
 // The newest rejection by this worker.
 static const struct attempt *rejection_by(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (const struct attempt *a = entry->story.newest; a; a = a->older)
+    for (const struct attempt *a = entry->workload->story.newest; a; a = a->older)
         if ((a->outcome == OUTCOME_REJECTED || a->outcome == OUTCOME_WITHDRAWN) &&
             strcmp(a->cluster, engine->names[cluster]) == 0)
             return a;
@@ -99,8 +99,8 @@ static void fill_tried(const struct engine *engine, const struct entry *entry, c
     out->reason = rejected ? attempt->reason : NULL;
     fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start", "%s",
          attempt && attempt->message ? attempt->message : "did not start it in time");
-    if (!entry->pending->gave_up)
-        out->until_ns = entry->pending->round_at_ns;
+    if (!entry->workload->pending->gave_up)
+        out->until_ns = entry->workload->pending->round_at_ns;
 }
 
 static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
@@ -193,10 +193,10 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
-    else if (mirror && entry->pending &&
-             (mirror->facts.tried || (entry->pending->gave_up && mirror->facts.excluded_until_ns)))
+    else if (mirror && entry->workload->pending &&
+             (mirror->facts.tried || (entry->workload->pending->gave_up && mirror->facts.excluded_until_ns)))
         fill_tried(engine, entry, mirror, out);
-    else if (mirror && mirror->facts.present && cluster != entry->facts.cluster)
+    else if (mirror && mirror->facts.present && cluster != entry->workload->facts.cluster)
         fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");
     else if (capacity_lacks(engine, entry, cluster, lack, sizeof lack))
         fill(out, OBSTACLE_CAPACITY, lack, "%s: %s",
@@ -204,7 +204,7 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
                      : "has no room for it",
              problem ? problem : lack);
     else
-        fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->facts.cluster ? "has it" : "fits");
+        fill(out, OBSTACLE_NONE, "fit", "%s", cluster == entry->workload->facts.cluster ? "has it" : "fits");
 }
 
 void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,

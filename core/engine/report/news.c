@@ -34,7 +34,7 @@ static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOC
 
 // One loss has one Event: a server that is stopped refuses connections first, and ends its watches later.
 static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
-    int64_t told_ns = entry->loss_told_ns;
+    int64_t told_ns = entry->workload->loss_told_ns;
     return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
 }
 
@@ -76,7 +76,7 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
         queue_wake(engine, entry, now_ns + LATER_NS + more_ns);
         return;
     }
-    entry->loss_told_ns = since_ns;
+    entry->workload->loss_told_ns = since_ns;
     report_loss(engine, entry, cluster, since_ns, worker->connected);
 }
 
@@ -84,48 +84,51 @@ static void tell_back(struct engine *engine, struct entry *entry, size_t cluster
     if (engine->workers[entry->kind][cluster].frozen)
         return; // is about to be identified
     char lost[CLOCK_RFC3339_MAX];
-    say_duration(engine->now.mono_ns - entry->loss_told_ns, lost);
-    entry->loss_told_ns = 0;
+    say_duration(engine->now.mono_ns - entry->workload->loss_told_ns, lost);
+    entry->workload->loss_told_ns = 0;
     if (!facts_placed_mirror(entry)) // it will be rescheduled
         return;
     if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "WorkerBack", "Observe",
                      "%s reachable again after %s; still runs there (attempt %u)", engine->names[cluster], lost,
-                     entry->facts.attempt);
+                     entry->workload->facts.attempt);
     else
         engine->stats.events_dropped++;
 }
 
 void news_check(struct engine *engine, struct entry *entry, const struct action *action) {
-    uint32_t cluster = entry->facts.cluster;
-    bool there = entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted && cluster;
+    uint32_t cluster = entry->workload->facts.cluster;
+    bool there = entry->workload->facts.exists && !entry->workload->facts.finished &&
+                 !entry->workload->facts.being_deleted && cluster;
     if (there && cluster == DECIDE_UNKNOWN_CLUSTER)
         unknown_check(engine, entry);
     else if (!there)
-        entry->loss_told_ns = 0;
+        entry->workload->loss_told_ns = 0;
     else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
              action->waiting == WAITING_UNGUARDED ||
              (engine->workers[entry->kind][cluster].connected && engine->slots[cluster].refused_since_ns))
         tell_loss(engine, entry, cluster);
-    else if (entry->loss_told_ns && engine->workers[entry->kind][cluster].connected)
+    else if (entry->workload->loss_told_ns && engine->workers[entry->kind][cluster].connected)
         tell_back(engine, entry, cluster);
 }
 
 // Of the known worker that it is placed in.
 static void say_cause(const struct engine *engine, const struct entry *entry, const struct action *action,
                       char out[256]) {
-    uint32_t cluster = entry->facts.cluster;
+    uint32_t cluster = entry->workload->facts.cluster;
     const char *name = engine->names[cluster];
     const struct mirror *mirror = entry_mirror(entry, cluster);
     char lost[CLOCK_RFC3339_MAX];
     if (facts_worker_is_lost(engine, entry)) {
         say_duration(engine->now.mono_ns - engine->workers[entry->kind][cluster].lost_since_ns, lost);
         snprintf(out, 256, "%s unreachable for %s", name, lost);
-    } else if (entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt) {
+    } else if (entry->workload->facts.drained_attempt &&
+               entry->workload->facts.drained_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "%s is drained", name);
-    } else if (entry->pending && entry->pending->withdrawn_attempt == entry->facts.attempt) {
+    } else if (entry->workload->pending &&
+               entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "it did not start in %s", name);
-    } else if (entry->facts.gone_attempt == entry->facts.attempt) {
+    } else if (entry->workload->facts.gone_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "its mirror was deleted in %s", name);
     } else if (mirror && mirror->facts.excluded_until_ns > engine->now.mono_ns) {
         snprintf(out, 256, "%s rejected it", name);
@@ -136,18 +139,18 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
 
 void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
     char cause[256];
-    const struct attempt *attempt = entry->story.newest;
+    const struct attempt *attempt = entry->workload->story.newest;
     bool ran =
         attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     say_cause(engine, entry, action, cause);
-    entry->loss_told_ns = 0;
+    entry->workload->loss_told_ns = 0;
     report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
                  ran ? "running again" : "placed", engine->names[action->cluster], action->attempt);
 }
 
 void news_finished(struct engine *engine, struct entry *entry) {
-    const struct attempt *attempt = entry->story.newest;
-    if (!attempt || entry->facts.attempt == 0)
+    const struct attempt *attempt = entry->workload->story.newest;
+    if (!attempt || entry->workload->facts.attempt == 0)
         return;
     if (!pacing_is_calm(engine, ENGINE_MANAGEMENT)) {
         engine->stats.events_dropped++;

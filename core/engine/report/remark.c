@@ -13,8 +13,8 @@
 static struct entry *find(const struct engine *engine, const struct engine_event *event) {
     struct entry *entry = store_get(&engine->store, event->kind, event->remark.namespace_, event->remark.name);
     const struct mirror *m = entry ? entry_mirror(entry, event->cluster) : NULL;
-    bool known =
-        m && m->facts.present && m->facts.of_workload && entry->facts.exists && strcmp(m->uid, event->remark.uid) == 0;
+    bool known = m && m->facts.present && m->facts.of_workload && entry->workload->facts.exists &&
+                 strcmp(m->uid, event->remark.uid) == 0;
     return known ? entry : NULL;
 }
 
@@ -25,13 +25,13 @@ void remark_take(struct engine *engine, const struct engine_event *event) {
         return;
     }
     // What was told of the workload itself is not affected: a repeated remark is counted by the recorder.
-    uint32_t last_note = entry->last_note;
-    bool reported = entry->reported;
-    entry->last_note = 0;
+    uint32_t last_note = entry->workload->last_note;
+    bool reported = entry->workload->reported;
+    entry->workload->last_note = 0;
     report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
                  engine->names[event->cluster], event->remark.text);
     if (event->remark.warning)
         pending_remark(entry, event->remark.text);
-    entry->last_note = last_note;
-    entry->reported = reported;
+    entry->workload->last_note = last_note;
+    entry->workload->reported = reported;
 }

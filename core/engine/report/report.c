@@ -65,8 +65,8 @@ static bool describe(const struct engine *engine, const struct entry *entry, con
     entry_namespace(entry, space);
     snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
              version ? version : "v1");
-    event->memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) + strlen(entry->uid) +
-                           strlen(reason) + 5);
+    event->memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) +
+                           strlen(entry->workload->uid) + strlen(reason) + 5);
     if (!event->memory)
         return false;
     char *at = event->memory;
@@ -74,14 +74,14 @@ static bool describe(const struct engine *engine, const struct entry *entry, con
     event->api_version = update_string(&at, api_version, strlen(api_version));
     event->namespace_ = update_string(&at, space, strlen(space));
     event->name = update_string(&at, entry_name(entry), strlen(entry_name(entry)));
-    event->uid = update_string(&at, entry->uid, strlen(entry->uid));
+    event->uid = update_string(&at, entry->workload->uid, strlen(entry->workload->uid));
     return true;
 }
 
 void report_event(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) {
     struct update *update = engine->update;
-    if (!shard_is_held(engine, entry)) // its holder tells it
+    if (!*entry->workload->uid || !shard_is_held(engine, entry)) // its holder tells it
         return;
     va_list args;
     va_start(args, format);
@@ -89,17 +89,17 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     va_end(args);
     if (!text)
         return;
-    entry->reported = true;
+    entry->workload->reported = true;
     // The same note about the same workload is not repeated.
     uint64_t wide = text_hash(TEXT_HASH, text);
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     struct workload_event event = {.kind = entry->kind, .warning = warning, .action = action};
-    if (hash == entry->last_note || !*entry->uid ||
+    if (hash == entry->workload->last_note ||
         !array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events) ||
         !describe(engine, entry, reason, &event))
         return;
     event.text = TAKE(text);
     update->events[update->n_events++] = event;
-    entry->last_note = hash;
+    entry->workload->last_note = hash;
     engine->stats.events++;
 }

@@ -17,29 +17,31 @@ static uint64_t bit_of(uint8_t waiting) {
 }
 
 static void count(struct engine *engine, const struct entry *entry, bool more) {
-    if ((entry->waiting_reported & bit_of(entry->waiting)) == 0)
+    if ((entry->workload->waiting_reported & bit_of(entry->workload->waiting)) == 0)
         return;
     if (more)
-        engine->stats.waiting[entry->waiting]++;
+        engine->stats.waiting[entry->workload->waiting]++;
     else
-        engine->stats.waiting[entry->waiting]--;
+        engine->stats.waiting[entry->workload->waiting]--;
 }
 
 void waiting_end(struct engine *engine, struct entry *entry) {
+    if (!entry->workload->facts.exists)
+        return;
     count(engine, entry, false);
-    entry->waiting = WAITING_NOT;
-    entry->waiting_reported = 0;
-    entry->reported = entry->unschedulable_told = false;
+    entry->workload->waiting = WAITING_NOT;
+    entry->workload->waiting_reported = 0;
+    entry->workload->reported = entry->workload->unschedulable_told = false;
 }
 
 static enum waiting waiting_of(const struct entry *entry) {
-    return (enum waiting)entry->waiting;
+    return (enum waiting)entry->workload->waiting;
 }
 
 // Why each worker does not get it, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
-    int64_t at_ns = entry->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (entry->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
+    int64_t at_ns = entry->workload->waiting_since_ns + UNSCHEDULABLE_NS;
+    if (entry->workload->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -47,7 +49,7 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
     }
     AUTO_BUFFER(text, 8192);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
-    entry->unschedulable_told = true;
+    entry->workload->unschedulable_told = true;
     report_event(engine, entry, true, "Unschedulable", "Place", "%s",
                  text.len > 0 ? text.data : "no worker accepts it");
 }
@@ -60,29 +62,32 @@ static void tell_denied(struct engine *engine, struct entry *entry) {
 }
 
 static void report(struct engine *engine, struct entry *entry, const struct action *action) {
-    entry->waiting_reported |= bit_of(entry->waiting);
+    entry->workload->waiting_reported |= bit_of(entry->workload->waiting);
     count(engine, entry, true);
     // The cause of a retry or delay was reported when it began; others have Events of their own.
-    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
+    if ((entry->workload->waiting == WAITING_BACKOFF || entry->workload->waiting == WAITING_REPEATED) &&
+        entry->workload->reported)
         return;
-    if (entry->waiting == WAITING_BYTES) // of its worker, which is reported
+    if (entry->workload->waiting == WAITING_BYTES) // of its worker, which is reported
         return;
-    if (entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED)
+    if (entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
+        entry->workload->waiting == WAITING_BARRED)
         return;
     if (waiting_is_for_a_worker(waiting_of(entry)) ||
-        ((entry->waiting == WAITING_WORKER || entry->waiting == WAITING_KEPT || entry->waiting == WAITING_UNGUARDED) &&
-         entry->loss_told_ns) ||
-        entry->waiting == WAITING_START || entry->waiting == WAITING_GAVE_UP) // Events of their own
+        ((entry->workload->waiting == WAITING_WORKER || entry->workload->waiting == WAITING_KEPT ||
+          entry->workload->waiting == WAITING_UNGUARDED) &&
+         entry->workload->loss_told_ns) ||
+        entry->workload->waiting == WAITING_START || entry->workload->waiting == WAITING_GAVE_UP) // Events of their own
         return;
-    if (entry->waiting == WAITING_NAMESPACE) {
+    if (entry->workload->waiting == WAITING_NAMESPACE) {
         tell_denied(engine, entry);
         return;
     }
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
-    bool detail = entry->waiting == WAITING_IDENTITY && *refused;
+    bool detail = entry->workload->waiting == WAITING_IDENTITY && *refused;
     AUTO_BUFFER(resume, 8192);
-    if (entry->waiting == WAITING_RESUME)
+    if (entry->workload->waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &resume);
     report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
                  resume.len > 0 ? resume.data : waiting_text(action->waiting), somewhere ? " (cluster " : "",
@@ -91,45 +96,48 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
 }
 
 void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
-    const struct workload_facts *w = &entry->facts;
+    const struct workload_facts *w = &entry->workload->facts;
     bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
-    if (unplaced == entry->counted_unplaced && (!unplaced || waiting == entry->unplaced))
+    if (unplaced == entry->workload->counted_unplaced && (!unplaced || waiting == entry->workload->unplaced))
         return;
-    if (entry->counted_unplaced)
-        engine->stats.unplaced[entry->unplaced]--;
+    if (entry->workload->counted_unplaced)
+        engine->stats.unplaced[entry->workload->unplaced]--;
     if (unplaced)
         engine->stats.unplaced[waiting]++;
-    entry->counted_unplaced = unplaced;
-    entry->unplaced = (uint8_t)waiting;
+    entry->workload->counted_unplaced = unplaced;
+    entry->workload->unplaced = (uint8_t)waiting;
 }
 
 void waiting_elsewhere(struct engine *engine, struct entry *entry) {
+    if (!entry->workload->facts.exists)
+        return;
     waiting_end(engine, entry);
-    if (entry->counted_unplaced)
-        engine->stats.unplaced[entry->unplaced]--;
-    entry->counted_unplaced = false;
+    if (entry->workload->counted_unplaced)
+        engine->stats.unplaced[entry->workload->unplaced]--;
+    entry->workload->counted_unplaced = false;
 }
 
 void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)
         return;
-    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->facts.exists || entry->facts.finished) {
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->workload->facts.exists ||
+        entry->workload->facts.finished) {
         waiting_end(engine, entry);
         return;
     }
-    if (entry->waiting == WAITING_NOT)
-        entry->waiting_since_ns = engine->now.mono_ns;
-    if (entry->waiting != waiting) {
+    if (entry->workload->waiting == WAITING_NOT)
+        entry->workload->waiting_since_ns = engine->now.mono_ns;
+    if (entry->workload->waiting != waiting) {
         count(engine, entry, false);
-        entry->waiting = (uint8_t)waiting;
+        entry->workload->waiting = (uint8_t)waiting;
         count(engine, entry, true);
     }
     report_unschedulable(engine, entry);
-    if (entry->waiting_reported & bit_of(entry->waiting))
+    if (entry->workload->waiting_reported & bit_of(entry->workload->waiting))
         return;
-    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
+    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->workload->waiting_since_ns + WAITING_REPORTED_NS)
         report(engine, entry, action);
     else
-        queue_wake(engine, entry, entry->waiting_since_ns + WAITING_REPORTED_NS);
+        queue_wake(engine, entry, entry->workload->waiting_since_ns + WAITING_REPORTED_NS);
 }

@@ -64,7 +64,7 @@ bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
 static void answer_of_writer(struct engine *engine, struct entry *entry, const struct pending *pending,
                              const struct response *response) {
     entry->lookups--;
-    if (!entry->facts.exists)
+    if (!entry->workload->facts.exists)
         return;
     if (pending->source == WRITER_STATUS)
         rival_answered(engine, entry, pending, response);

@@ -47,7 +47,7 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
                                       &(struct command_spec){.type = PENDING_NAMESPACE,
                                                              .verb = VERB_CREATE,
                                                              .cluster = mirror->facts.cluster,
-                                                             .attempt = entry->facts.attempt,
+                                                             .attempt = entry->workload->facts.attempt,
                                                              .body = body,
                                                              .body_len = (size_t)len});
 }
@@ -55,9 +55,10 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
 // True: the stored mirror lacks marks. It is deleted, and its worker counts as one that rejected it.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
                          const struct pending *pending, uint16_t refusals) {
-    const char *lost = entry->facts.exists && mirror->facts.present && entry->facts.attempt == pending->attempt
-                           ? marks_lost(engine, entry, mirror, pending->attempt)
-                           : NULL;
+    const char *lost =
+        entry->workload->facts.exists && mirror->facts.present && entry->workload->facts.attempt == pending->attempt
+            ? marks_lost(engine, entry, mirror, pending->attempt)
+            : NULL;
     if (!lost)
         return false;
     marks_adopt(entry, mirror, pending->attempt);
@@ -79,7 +80,8 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
                            uint16_t refusals) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
     const struct json *stored = doc_tree(&engine->store, &mirror->doc);
-    bool current = entry->facts.exists && mirror->facts.present && !mirror->unmarked && entry->facts.attempt == attempt;
+    bool current = entry->workload->facts.exists && mirror->facts.present && !mirror->unmarked &&
+                   entry->workload->facts.attempt == attempt;
     if (!current || !stored || dropped_of(engine, entry, stored, &fields) == 0)
         return false;
     mirror->dropping_reported = true;
@@ -113,9 +115,12 @@ static void report_created(struct engine *engine, struct entry *entry, struct mi
 }
 
 static void count_dispatch(struct engine *engine, struct entry *entry, uint32_t attempt) {
-    if (entry->ready_ns > 0 && attempt == 1)
-        histogram_add(&engine->stats.dispatch_latency, STATS_DISPATCH_NS, engine->received_ns - entry->ready_ns);
-    entry->ready_ns = 0;
+    if (!entry->workload->facts.exists)
+        return;
+    if (entry->workload->ready_ns > 0 && attempt == 1)
+        histogram_add(&engine->stats.dispatch_latency, STATS_DISPATCH_NS,
+                      engine->received_ns - entry->workload->ready_ns);
+    entry->workload->ready_ns = 0;
 }
 
 // A create, or one that was only tried, was rejected or failed.
@@ -152,15 +157,16 @@ static void of_former_workload(struct entry *entry, struct mirror *mirror) {
 
 static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
-    if (pending->was_clean && answer_certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt &&
-        entry->facts.cluster == pending->cluster) // else another one may have been created since
-        entry->facts.clean_attempt = entry->facts.attempt;
+    if (entry->workload->facts.exists && pending->was_clean && answer_certainly_not_done(response->reason) &&
+        entry->workload->facts.attempt == pending->attempt &&
+        entry->workload->facts.cluster == pending->cluster) // else another one may have been created since
+        entry->workload->facts.clean_attempt = entry->workload->facts.attempt;
     mirror->facts.may_exist |= !answer_certainly_not_done(response->reason);
     uint32_t source = source_of(pending->wanted);
     if (!answer_certainly_not_done(response->reason))
         mirror->unchecked_source = source;
     if (response->reason == REASON_OK && response->object) {
-        bool comparable = source == source_of(entry->carry_hash);
+        bool comparable = source == source_of(entry->workload->carry_hash);
         if (comparable)
             mirror->unchecked_source = 0;
         uint16_t refusals = mirror->refusals;
@@ -168,7 +174,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->failures = 0;
         answer_observe(engine, entry, mirror, response);
         mirror->facts.proven = true;
-        if (pending->workload != text_hash(TEXT_HASH, entry->uid)) {
+        if (pending->workload != text_hash(TEXT_HASH, entry->workload->uid)) {
             mirror->unchecked_source = 0;
             of_former_workload(entry, mirror);
             return;
@@ -178,7 +184,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
             return;
         if (mirror->unmarked) // placed elsewhere meanwhile
             mirror->facts.attempt = pending->attempt;
-        else if (pending->wanted == entry->carry_hash && answer_is_newest(engine, &mirror->doc, version))
+        else if (pending->wanted == entry->workload->carry_hash && answer_is_newest(engine, &mirror->doc, version))
             mirror->facts.update_due = false; // neither the workload nor the mirror has changed since
         count_dispatch(engine, entry, pending->attempt);
         report_created(engine, entry, mirror, pending->attempt);
@@ -190,10 +196,10 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
 }
 
 void answer_check_dropped(struct engine *engine, struct entry *entry) {
-    struct mirror *mirror = entry_mirror(entry, entry->facts.cluster);
+    struct mirror *mirror = entry_mirror(entry, entry->workload->facts.cluster);
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || mirror != facts_placed_mirror(entry))
         return;
-    if (mirror->unchecked_source != source_of(entry->carry_hash) && mirror->facts.update_due)
+    if (mirror->unchecked_source != source_of(entry->workload->carry_hash) && mirror->facts.update_due)
         return; // the workload has changed since: once the change was carried
     mirror->unchecked_source = 0;
     if (!mirror->facts.finished)
@@ -208,7 +214,7 @@ static bool cannot_be_tried(const struct response *response) {
 static void tried(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                   struct response *response) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
-    bool current = pending->wanted == entry->carry_hash && pending->attempt == entry->facts.attempt;
+    bool current = pending->wanted == entry->workload->carry_hash && pending->attempt == entry->workload->facts.attempt;
     size_t dropped = current && response->value ? dropped_of(engine, entry, response->value, &fields) : 0;
     if (dropped > 0) {
         AUTO_TEXT message = text_format("it does not keep %s, which requireFields asks for; nothing was created",
@@ -227,9 +233,10 @@ static void tried(struct engine *engine, struct entry *entry, struct mirror *mir
 // Read by name and not found.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool heard = decide_absent_at_ns(&mirror->facts, engine->settings.worker_lost_timeout_ns) <= engine->now.mono_ns;
-    bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
-    if (existed && mirror->facts.cluster == entry->facts.cluster)
-        entry->facts.gone_attempt = entry->facts.attempt;
+    bool existed =
+        *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->workload->facts.attempt;
+    if (existed && mirror->facts.cluster == entry->workload->facts.cluster)
+        entry->workload->facts.gone_attempt = entry->workload->facts.attempt;
     else if (!existed && mirror->failures >= FAILURES_REPORTED && heard)
         exclude(engine, entry, mirror, "CreateFailed", "creates keep failing there and the object does not exist");
 }
@@ -239,8 +246,10 @@ static void known_absent(struct engine *engine, struct entry *entry, struct mirr
 static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                         const struct json *object) {
     return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) &&
-           mirror->facts.cluster == entry->facts.cluster && mirror_attempt(object) == entry->facts.attempt &&
-           entry->placed_attempt != entry->facts.attempt && text_equal(object_label(object, MARK_UID), entry->uid);
+           mirror->facts.cluster == entry->workload->facts.cluster &&
+           mirror_attempt(object) == entry->workload->facts.attempt &&
+           entry->workload->placed_attempt != entry->workload->facts.attempt &&
+           text_equal(object_label(object, MARK_UID), entry->workload->uid);
 }
 
 static void wait_for_seal(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -304,8 +313,8 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         wait_for_seal(engine, entry, mirror);
         return;
     }
-    if (*mirror->uid && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
-        entry->facts.gone_attempt = entry->facts.attempt; // deleted, and the name was reused
+    if (*mirror->uid && mirror->facts.of_workload && mirror->facts.attempt == entry->workload->facts.attempt)
+        entry->workload->facts.gone_attempt = entry->workload->facts.attempt; // deleted, and the name was reused
     engine->stats.conflicts++;
     exclude(engine, entry, mirror, "NameConflict", "a foreign object of the same name exists");
 }

@@ -15,21 +15,23 @@
 // What the watch has shown meanwhile is newer.
 static bool is_older(struct engine *engine, struct entry *entry, const struct object *object) {
     bool known = true;
-    return entry->facts.exists &&
-           object_version_compare(object_version(object->value), doc_version(&engine->store, &entry->doc), &known) < 0;
+    return entry->workload->facts.exists &&
+           object_version_compare(object_version(object->value), doc_version(&engine->store, &entry->workload->doc),
+                                  &known) < 0;
 }
 
 // What was read is gone, or no longer delegated, by what the watch has shown meanwhile: it will not show that again.
 static bool is_gone(const struct entry *entry, const struct pending *pending, const struct object *object) {
     const char *uid = object_uid(object->value);
-    return !entry->facts.exists && (pending->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
+    return !entry->workload->facts.exists &&
+           (pending->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
 }
 
 // Of one that is known and is not found, the watch shows the deletion; unless its list was answered late, from before
 // the cluster was restored from a backup. Such a watch waits for versions to come and shows nothing of what is gone.
 static void doubt_watch(struct engine *engine, const struct entry *entry) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
-    if (entry->failures < NOT_FOUND_MAX || watch->doubted_until_ns > engine->now.mono_ns)
+    if (entry->read_failures < NOT_FOUND_MAX || watch->doubted_until_ns > engine->now.mono_ns)
         return;
     watch->doubted_until_ns = clock_after(engine->now.mono_ns, RELIST_NS);
     cluster_relist(engine, ENGINE_MANAGEMENT, entry->kind);
@@ -38,11 +40,12 @@ static void doubt_watch(struct engine *engine, const struct entry *entry) {
 static bool take_read(struct engine *engine, struct entry *entry, const struct pending *pending,
                       struct response *response) {
     if (response->reason != REASON_OK)
-        return response->reason == REASON_NOT_FOUND && !entry->facts.exists;
+        return response->reason == REASON_NOT_FOUND && !entry->workload->facts.exists;
     bool rewound = distrust_is_due(engine, entry);
-    entry->listed_older = false;
+    if (entry->workload->facts.exists)
+        entry->workload->listed_older = false;
     if (!response->object) // too large: what is known is older, unless it is a stub
-        return entry->facts.exists && entry->facts.too_large;
+        return entry->workload->facts.exists && entry->workload->facts.too_large;
     if (is_gone(entry, pending, response->object))
         return false;
     if (rewound && is_older(engine, entry, response->object))
@@ -54,14 +57,15 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct p
 
 void answer_of_read(struct engine *engine, struct entry *entry, const struct pending *pending,
                     struct response *response) {
-    entry->facts.busy = false;
+    entry->busy = false;
     if (take_read(engine, entry, pending, response)) {
         entry->read_term = pending->term;
-        entry->failures = 0;
+        entry->read_failures = 0;
+        entry->read_at_ns = 0;
         return;
     }
     // Of one that is gone, the next read says what is there now.
-    entry->facts.not_before_ns = answer_next_try_ns(engine, response, &entry->failures);
+    entry->read_at_ns = answer_next_try_ns(engine, response, &entry->read_failures);
     if (response->reason == REASON_NOT_FOUND)
         doubt_watch(engine, entry);
     if (reason_is_permanent(response->reason))

@@ -19,19 +19,19 @@
 
 // A different status may be sent sooner.
 static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
-    entry->denied_status_hash = patch_hash;
-    entry->denied_until_ns = entry->facts.not_before_ns;
-    if (entry->facts.status_refusals < UINT16_MAX)
-        entry->facts.status_refusals++;
-    throttle_next(&entry->denials, engine->now.mono_ns, FREE_DENIALS);
+    entry->workload->denied_status_hash = patch_hash;
+    entry->workload->denied_until_ns = entry->workload->facts.not_before_ns;
+    if (entry->workload->facts.status_refusals < UINT16_MAX)
+        entry->workload->facts.status_refusals++;
+    throttle_next(&entry->workload->denials, engine->now.mono_ns, FREE_DENIALS);
 }
 
 static void workload_failed(struct engine *engine, struct entry *entry, const struct pending *pending,
                             const struct response *response) {
     bool status = pending->type == PENDING_STATUS;
     const char *action = status ? "CopyStatus" : "Place";
-    entry->facts.not_before_ns = answer_next_try_ns(engine, response, &entry->failures);
-    entry->facts.status_due = true;
+    entry->workload->facts.not_before_ns = answer_next_try_ns(engine, response, &entry->workload->failures);
+    entry->workload->facts.status_due = true;
     if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
         status_denied(engine, entry, pending->patch_hash);
     if (reason_is_permanent(response->reason))
@@ -42,27 +42,48 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
 // After an accepted status patch. If the status is as intended and nothing else changed, the status is no longer due;
 // otherwise the next comparison shows whether the server keeps it.
 static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
-                           const struct entry *before, uint64_t version) {
-    const struct json *workload = doc_tree(&engine->store, &entry->doc);
-    bool same = workload && entry->generation == before->generation && entry->facts.attempt == before->facts.attempt &&
-                entry->facts.cluster == before->facts.cluster &&
+                           struct object *object) {
+    struct workload *w = entry->workload;
+    int64_t generation = w->generation;
+    uint32_t attempt = w->facts.attempt, cluster = w->facts.cluster;
+    bool was_due = w->facts.status_due; // the mirror may have changed meanwhile
+    uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
+    observe_workload(engine, entry, object);
+    const struct json *workload = doc_tree(&engine->store, &w->doc);
+    bool same = workload && w->generation == generation && w->facts.attempt == attempt && w->facts.cluster == cluster &&
                 json_hash(json_get(workload, "status")) == pending->wanted;
-    entry->noop_patch_hash = same || !answer_is_newest(engine, &entry->doc, version) ? 0 : pending->patch_hash;
-    entry->uncompared = true;
-    entry->written_source = pending->source;
+    w->noop_patch_hash = same || !answer_is_newest(engine, &w->doc, version) ? 0 : pending->patch_hash;
+    w->uncompared = true;
+    w->written_source = pending->source;
     if (same)
-        entry->facts.status_due = before->facts.status_due; // the mirror may have changed meanwhile
+        w->facts.status_due = was_due;
+    status_budget_copied(entry, pending->attempt, pending->is_final);
+    w->facts.status_refusals = 0;
+    w->denied_status_hash = 0;
+}
+
+static void record_written(struct engine *engine, struct entry *entry, const struct pending *pending,
+                           struct object *object) {
+    struct workload *w = entry->workload;
+    observe_workload(engine, entry, object);
+    if (w->facts.attempt != pending->attempt)
+        return;
+    w->placed_attempt = w->facts.attempt;
+    if (w->facts.cluster == w->requested_cluster)
+        own_record_accept(engine, entry);
+    if (pending->was_clean)
+        w->facts.clean_attempt = w->facts.attempt;
 }
 
 void answer_of_workload(struct engine *engine, struct entry *entry, const struct pending *pending,
                         struct response *response) {
-    entry->facts.busy = false;
+    entry->busy = false;
     bool place = pending->type == PENDING_PLACE;
-    if (!entry->facts.exists)
+    if (!entry->workload->facts.exists)
         return;
     // Without an answer it has taken effect, for all that is known.
     if (pending->is_budgeted && !answer_certainly_not_done(response->reason))
-        status_budget_stored(engine, entry, response->object ? response->object->size : entry->doc.text.len);
+        status_budget_stored(engine, entry, response->object ? response->object->size : entry->workload->doc.text.len);
     if (pending->type == PENDING_STATUS)
         pause_status_answered(engine, entry->kind, response->reason);
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
@@ -70,38 +91,29 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
     if (response->reason != REASON_OK || !response->object) {
         if (response->reason == REASON_CONFLICT)
             repeat_conflict(entry, pending);
-        entry->unsure |= !answer_is_heard(response->reason);
+        entry->workload->unsure |= !answer_is_heard(response->reason);
         workload_failed(engine, entry, pending, response);
-        entry->facts.record_unsure |= place && !answer_certainly_not_done(response->reason);
+        entry->workload->facts.record_unsure |= place && !answer_certainly_not_done(response->reason);
         if (place) // as far as is known, it was not placed
-            cluster_count_active(
-                engine, entry,
-                entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER || entry->facts.finished ? 0 : entry->facts.cluster);
+            cluster_count_active(engine, entry,
+                                 entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+                                         entry->workload->facts.finished
+                                     ? 0
+                                     : entry->workload->facts.cluster);
         return;
     }
-    entry->failures = 0;
-    entry->facts.not_before_ns = 0;
-    entry->unsure = false;
+    entry->workload->failures = 0;
+    entry->workload->facts.not_before_ns = 0;
+    entry->workload->unsure = false;
     struct object *object = answer_take_object(response);
-    if (strcmp(object_uid(object->value), entry->uid) != 0) {
+    if (strcmp(object_uid(object->value), entry->workload->uid) != 0) {
         object_free(object);
         return;
     }
-    if (!place)
-        rival_status_answered(entry, object->value);
-    struct entry before = *entry;
-    uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
-    observe_workload(engine, entry, object);
-    if (place && entry->facts.attempt == pending->attempt)
-        entry->placed_attempt = entry->facts.attempt;
-    if (place && entry->facts.attempt == pending->attempt && entry->facts.cluster == entry->requested_cluster)
-        own_record_accept(engine, entry);
-    if (place && entry->facts.attempt == pending->attempt && pending->was_clean)
-        entry->facts.clean_attempt = entry->facts.attempt;
-    if (place)
+    if (place) {
+        record_written(engine, entry, pending, object);
         return;
-    status_written(engine, entry, pending, &before, version);
-    status_budget_copied(entry, pending->attempt, pending->is_final);
-    entry->facts.status_refusals = 0;
-    entry->denied_status_hash = 0;
+    }
+    rival_status_answered(entry, object->value);
+    status_written(engine, entry, pending, object);
 }

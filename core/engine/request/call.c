@@ -15,7 +15,7 @@
 
 void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                 struct adapter_call *call) {
-    bool known = entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
+    bool known = entry->workload->facts.cluster && entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
     adapter_call_begin(call, &(struct call_context){
@@ -23,8 +23,8 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                                  .given = kind->given,
                                  .adapter = kind->adapter ? kind->adapter->name : NULL,
                                  .now = engine->now,
-                                 .cluster = known ? engine->names[entry->facts.cluster] : NULL,
-                                 .attempt = entry->facts.attempt,
+                                 .cluster = known ? engine->names[entry->workload->facts.cluster] : NULL,
+                                 .attempt = entry->workload->facts.attempt,
                                  .version = version ? version : kind->abi.versions[0], // not known yet
                                  .object = entry->key,
                                  .mirror_state = state,
@@ -35,18 +35,18 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
 
 struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                    struct adapter_call *call) {
-    size_t where = mirror                                           ? mirror->facts.cluster
-                   : entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
-                                                                    : entry->facts.cluster;
+    size_t where = mirror                                                     ? mirror->facts.cluster
+                   : entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
+                                                                              : entry->workload->facts.cluster;
     return (struct mirror_context){.kind = engine->kinds[entry->kind],
                                    .origin = engine->origin,
                                    .call = call,
-                                   .workload = doc_tree(&engine->store, &entry->doc),
+                                   .workload = doc_tree(&engine->store, &entry->workload->doc),
                                    .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
-                                   .attempt = entry->facts.attempt,
+                                   .attempt = entry->workload->facts.attempt,
                                    .suspended_by_kueue = mirror && kueue_ticket_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,
-                                   .unfinished = !entry->facts.finished || entry->facts.foreign_end,
+                                   .unfinished = !entry->workload->facts.finished || entry->workload->facts.foreign_end,
                                    .finalizer = engine->settings.mirror_finalizer,
                                    .seals = engine->seals,
                                    .cluster = engine->names[where]};

@@ -81,7 +81,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->entry = entry;
     pending->cluster = spec->cluster;
     pending->rewinds = cluster_watch(engine, spec->cluster, entry->kind)->rewinds;
-    pending->workload = text_hash(TEXT_HASH, entry->uid);
+    pending->workload = text_hash(TEXT_HASH, entry->workload->uid);
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
@@ -126,6 +126,6 @@ bool command_send_patch(struct engine *engine, struct entry *entry, struct mirro
     if (mirror)
         mirror->facts.busy = id;
     else
-        entry->facts.busy = id;
+        entry->busy = id;
     return id != 0;
 }

@@ -19,22 +19,23 @@ struct action confirm_action(struct engine *engine, struct entry *entry, struct 
     const char *why = rewound ? "the list has an older version than is known: the workload is read"
                               : "another host may have written it last: the workload is read";
     struct action read = {.type = ACTION_READ, .cluster = ENGINE_MANAGEMENT, .why = why};
-    if (entry->facts.busy)
+    if (entry->busy)
         return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};
     if (!cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind))
         return (struct action){.type = ACTION_NONE, .blocked = true, .waiting = WAITING_MANAGEMENT, .why = why};
-    if (entry->facts.not_before_ns > engine->now.mono_ns) {
+    int64_t at_ns = clock_later(entry->read_at_ns, entry->workload->facts.not_before_ns);
+    if (at_ns > engine->now.mono_ns) {
         read.type = ACTION_WAIT;
         read.waiting = WAITING_BACKOFF;
-        read.at_ns = entry->facts.not_before_ns;
+        read.at_ns = at_ns;
     }
     return read;
 }
 
 bool confirm_read(struct engine *engine, struct entry *entry) {
-    entry->facts.busy = command_send(
+    entry->busy = command_send(
         engine, entry, &(struct command_spec){.type = PENDING_READ, .verb = VERB_GET, .cluster = ENGINE_MANAGEMENT});
-    if (!entry->facts.busy)
-        queue_retry_soon(engine, &entry->facts.not_before_ns);
+    if (!entry->busy)
+        queue_retry_soon(engine, &entry->read_at_ns);
     return true;
 }

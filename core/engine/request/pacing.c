@@ -20,7 +20,7 @@ void pacing_end(struct entry *entry) {
     if (!entry->node.renewed)
         fair_queue_remove(&entry->node);
     else
-        entry->facts.busy = false;
+        entry->busy = false;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (!m->node.renewed)
             fair_queue_remove(&m->node);
@@ -30,7 +30,7 @@ void pacing_end(struct entry *entry) {
 
 static bool is_final(const struct engine *engine, const struct entry *entry) {
     const struct mirror *mirror = facts_followed_mirror(engine, entry);
-    return mirror ? mirror->facts.finished : decide_has_final_status(&entry->facts);
+    return mirror ? mirror->facts.finished : decide_has_final_status(&entry->workload->facts);
 }
 
 static enum work_class class_of(const struct engine *engine, const struct entry *entry, const struct action *action,
@@ -41,7 +41,7 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     case ACTION_GIVE_UP:
         return WORK_FINAL_STATUS;
     case ACTION_UPDATE:
-        return entry->facts.suspended ? WORK_DELETE : WORK_REFRESH;
+        return entry->workload->facts.suspended ? WORK_DELETE : WORK_REFRESH;
     case ACTION_DELETE:
     case ACTION_RELEASE:
         return WORK_DELETE;
@@ -82,7 +82,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     engine->paces[cluster]->pressed_ns = engine->now.mono_ns;
     node->renewed = true;
     if (here)
-        entry->facts.busy = true;
+        entry->busy = true;
     else
         mirror->facts.busy = true;
     return false;

@@ -37,15 +37,18 @@ bool shard_is_fresh(const struct engine *engine, const struct entry *entry) {
 
 // As after a restart: another host has written since.
 static void forget_own_writes(struct entry *entry) {
-    struct workload_facts *w = &entry->facts;
-    w->clean_attempt = w->drained_attempt = 0;
-    w->misplaced = w->record_unsure = false;
-    w->given_up = w->exists && w->attempt > 1 ? DECIDE_GIVEN_UP_SEVERAL : 0;
-    w->status_due = w->exists && !w->finished;
-    entry->placed_attempt = entry->requested_cluster = entry->requested_attempt = entry->accepted_attempt = 0;
-    entry->written_source = entry->conflict_hash = 0;
-    entry->noop_patch_hash = 0;
-    entry->unsure = true;
+    struct workload *w = entry->workload;
+    struct workload_facts *facts = &w->facts;
+    if (facts->exists) {
+        facts->clean_attempt = facts->drained_attempt = 0;
+        facts->misplaced = facts->record_unsure = false;
+        facts->given_up = facts->attempt > 1 ? DECIDE_GIVEN_UP_SEVERAL : 0;
+        facts->status_due = !facts->finished;
+        w->placed_attempt = w->requested_cluster = w->requested_attempt = w->accepted_attempt = 0;
+        w->written_source = w->conflict_hash = 0;
+        w->noop_patch_hash = 0;
+        w->unsure = true;
+    }
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         m->facts.absent_ns = 0;
         m->facts.excluded_until_ns = 0; // of an attempt that may be over

@@ -22,16 +22,18 @@ bool final_status_reached(const struct engine *engine, const struct entry *entry
 
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     final_status_drop(entry);
-    entry->final_status = mirror_take_text(&engine->store, mirror);
-    entry->facts.final_attempt = mirror->facts.attempt;
-    entry->facts.has_final_status = entry->final_status.own;
+    entry->workload->final_status = mirror_take_text(&engine->store, mirror);
+    entry->workload->facts.final_attempt = mirror->facts.attempt;
+    entry->workload->facts.has_final_status = entry->workload->final_status.own;
 }
 
 void final_status_drop(struct entry *entry) {
-    shared_text_clear(&entry->final_status);
-    entry->facts.has_final_status = false;
+    if (!entry->workload->final_status.own)
+        return;
+    shared_text_clear(&entry->workload->final_status);
+    entry->workload->facts.has_final_status = false;
 }
 
 struct json *final_status_tree(const struct entry *entry) {
-    return store_parse(&entry->final_status);
+    return store_parse(&entry->workload->final_status);
 }

@@ -53,22 +53,23 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
-    bool withdrawn = entry->pending && entry->pending->withdrawn_attempt == entry->facts.attempt;
-    if (withdrawn || entry->facts.clean_attempt == entry->facts.attempt ||
-        entry->facts.drained_attempt == entry->facts.attempt)
+    bool withdrawn =
+        entry->workload->pending && entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt;
+    if (withdrawn || entry->workload->facts.clean_attempt == entry->workload->facts.attempt ||
+        entry->workload->facts.drained_attempt == entry->workload->facts.attempt)
         return false;
     const char *last = facts_worker_name(engine, entry);
-    bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
+    bool told = becomes_hot(&entry->workload->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)
         report_event(engine, entry, true, "PlacedTooOften", "Place",
                      "rescheduled %u times within a short time because its mirror is repeatedly deleted, not by this "
                      "host (last in cluster %s); it is rescheduled with growing delays of up to 5 min",
-                     entry->facts.places.count, last ? last : "?");
-    return throttle_is_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
+                     entry->workload->facts.places.count, last ? last : "?");
+    return throttle_is_hot(&entry->workload->facts.places, engine->now.mono_ns, FREE_PLACES);
 }
 
 int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    if (mirror->patched_source != fold(entry->carry_hash))
+    if (mirror->patched_source != fold(entry->workload->carry_hash))
         return engine->now.mono_ns;
     if (mirror->updates.at_ns > engine->now.mono_ns)
         return mirror->updates.at_ns;
@@ -83,24 +84,26 @@ void repeat_updated(struct mirror *mirror, const struct pending *pending) {
 
 uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
     const struct json *status = json_get(mirror, "status");
-    return fold((status ? json_hash(status) : 0) * 31 + (uint64_t)entry->generation * 7 + entry->facts.attempt);
+    return fold((status ? json_hash(status) : 0) * 31 + (uint64_t)entry->workload->generation * 7 +
+                entry->workload->facts.attempt);
 }
 
 bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source) {
-    if (entry->written_source != source)
+    if (entry->workload->written_source != source)
         return true;
-    entry->facts.status_held = entry->facts.statuses.at_ns > engine->now.mono_ns;
-    if (!entry->facts.status_held && becomes_hot(&entry->facts.statuses, engine->now.mono_ns, FREE_STATUSES))
+    entry->workload->facts.status_held = entry->workload->facts.statuses.at_ns > engine->now.mono_ns;
+    if (!entry->workload->facts.status_held &&
+        becomes_hot(&entry->workload->facts.statuses, engine->now.mono_ns, FREE_STATUSES))
         (void)writer_ask(engine, entry, ENGINE_MANAGEMENT, WRITER_REPEATS);
-    return !entry->facts.status_held;
+    return !entry->workload->facts.status_held;
 }
 
 // A status write that conflicted, and whose status is there now although this host did not write it: another host with
 // this origin would, or a rival.
 void repeat_nothing_to_write(struct entry *entry, uint64_t wanted) {
-    if (entry->conflict_hash && entry->conflict_hash == fold(wanted))
+    if (entry->workload->conflict_hash && entry->workload->conflict_hash == fold(wanted))
         rival_suspect_twin(entry);
-    entry->conflict_hash = 0;
+    entry->workload->conflict_hash = 0;
 }
 
 void repeat_other_host(struct engine *engine, struct entry *entry) {
@@ -113,6 +116,6 @@ void repeat_other_host(struct engine *engine, struct entry *entry) {
 }
 
 void repeat_conflict(struct entry *entry, const struct pending *pending) {
-    if (pending->type == PENDING_STATUS && !entry->unsure)
-        entry->conflict_hash = fold(pending->wanted);
+    if (pending->type == PENDING_STATUS && !entry->workload->unsure)
+        entry->workload->conflict_hash = fold(pending->wanted);
 }

@@ -12,30 +12,30 @@ void retry_read(const struct engine *engine, struct entry *entry, const struct j
     uint64_t wide = value ? text_hash(TEXT_HASH, value) : 0;
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     // One that was there before this process began is no news.
-    if (had && value && hash != entry->retry_seen)
-        entry->retry_due_ns = clock_later(entry->retry_due_ns, engine->now.mono_ns);
-    entry->retry_seen = hash;
+    if (had && value && hash != entry->workload->retry_seen)
+        entry->workload->retry_due_ns = clock_later(entry->workload->retry_due_ns, engine->now.mono_ns);
+    entry->workload->retry_seen = hash;
 }
 
 // Delays of writes to the workload. What is known of unanswered requests stays.
-static void free_workload(struct entry *entry) {
-    struct workload_facts *facts = &entry->facts;
+static void free_workload(struct workload *w) {
+    struct workload_facts *facts = &w->facts;
     facts->not_before_ns = 0;
     facts->places = facts->statuses = facts->restores = (struct throttle){0};
     facts->status_refusals = 0;
     facts->status_due = true;
-    entry->noop_patch_hash = 0;
+    w->noop_patch_hash = 0;
     facts->status_held = false;
-    entry->failures = entry->refusals = 0;
-    entry->denied_status_hash = 0;
-    entry->denied_until_ns = 0;
-    entry->denials = (struct throttle){0};
-    entry->written_source = 0;
-    if (entry->kueue != KUEUE_ADMITTED)
-        entry->kueue = KUEUE_UNKNOWN;
+    w->failures = w->refusals = 0;
+    w->denied_status_hash = 0;
+    w->denied_until_ns = 0;
+    w->denials = (struct throttle){0};
+    w->written_source = 0;
+    if (w->kueue != KUEUE_ADMITTED)
+        w->kueue = KUEUE_UNKNOWN;
 }
 
-static void free_mirror(struct mirror *mirror) {
+void retry_mirror(struct mirror *mirror) {
     mirror->facts.not_before_ns = mirror->facts.excluded_until_ns = mirror->facts.update_at_ns = 0;
     mirror->failures = mirror->refusals = mirror->denials = 0;
     rejections_end(&mirror->refused);
@@ -47,21 +47,21 @@ static void free_mirror(struct mirror *mirror) {
 }
 
 void retry_free(struct entry *entry) {
-    free_workload(entry);
+    free_workload(entry->workload);
     pending_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        free_mirror(m);
+        retry_mirror(m);
 }
 
 void retry_if_due(struct engine *engine, struct entry *entry) {
-    if (entry->retry_due_ns <= entry->retried_ns)
+    if (entry->workload->retry_due_ns <= entry->workload->retried_ns)
         return;
-    int64_t at_ns = entry->retried_ns ? entry->retried_ns + RETRY_REST_NS : 0;
+    int64_t at_ns = entry->workload->retried_ns ? entry->workload->retried_ns + RETRY_REST_NS : 0;
     if (at_ns > engine->now.mono_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    entry->retried_ns = engine->now.mono_ns;
+    entry->workload->retried_ns = engine->now.mono_ns;
     retry_free(entry);
     rival_retried(engine, entry);
 }

@@ -12,7 +12,8 @@ void retry_read(const struct engine *engine, struct entry *entry, const struct j
 // Before a decision.
 void retry_if_due(struct engine *engine, struct entry *entry);
 
-// Ends all delays of it and of its mirrors. Also of a workload that is gone: the next one of its name inherits none.
+// Ends all delays of it and of its mirrors; of one mirror.
 void retry_free(struct entry *entry);
+void retry_mirror(struct mirror *mirror);
 
 #endif

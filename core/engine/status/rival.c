@@ -31,7 +31,7 @@ static uint32_t status_hash(const struct json *object) {
 
 static bool is_disputed(const struct entry *entry) {
     const struct mirror *placed = facts_placed_mirror(entry);
-    return decide_is_disputed(&entry->facts, placed ? &placed->facts : NULL);
+    return decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
 }
 
 static void ask(struct engine *engine, struct entry *entry) {
@@ -50,7 +50,7 @@ static void ask(struct engine *engine, struct entry *entry) {
 
 // A sign of it: the controller runs this workload.
 static void mark(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->rival;
+    struct rival *rival = entry->workload->rival;
     rival->seen_ns = engine->now.mono_ns;
     rival_sign(engine, entry);
     engine->stats.kinds[entry->kind].also_run += !rival->runs;
@@ -61,11 +61,12 @@ static void mark(struct engine *engine, struct entry *entry) {
 // A status that is neither known nor of a write in flight. While the outcome of a write is unknown, it may be that one;
 // of a suspended workload, Kueue writes the status too.
 static void judge_status(struct engine *engine, struct entry *entry, uint32_t hash) {
-    if (hash == entry->status_seen || entry->facts.busy)
+    if (hash == entry->workload->status_seen || entry->busy)
         return;
-    entry->status_seen = hash;
-    entry->status_is_own = false;
-    if (entry->unsure || entry->facts.suspended || entry->facts.finished || !shard_is_held(engine, entry))
+    entry->workload->status_seen = hash;
+    entry->workload->status_is_own = false;
+    if (entry->workload->unsure || entry->workload->facts.suspended || entry->workload->facts.finished ||
+        !shard_is_held(engine, entry))
         return;
     struct rival *rival = rival_make(entry);
     if (rival && rival->runs)
@@ -75,16 +76,16 @@ static void judge_status(struct engine *engine, struct entry *entry, uint32_t ha
 }
 
 static void unmark(struct engine *engine, struct entry *entry) {
-    if (entry->rival)
-        engine->stats.kinds[entry->kind].also_run -= entry->rival->runs;
-    free(entry->rival);
-    entry->rival = NULL;
+    if (entry->workload->rival)
+        engine->stats.kinds[entry->kind].also_run -= entry->workload->rival->runs;
+    free(entry->workload->rival);
+    entry->workload->rival = NULL;
 }
 
 // What was not placed, and runs here, would run twice: it waits until it has finished here, is deleted, or is retried.
 static void unmark_if_rested(struct engine *engine, struct entry *entry) {
-    const struct rival *rival = entry->rival;
-    const struct workload_facts *w = &entry->facts;
+    const struct rival *rival = entry->workload->rival;
+    const struct workload_facts *w = &entry->workload->facts;
     if (!rival->runs)
         return;
     int64_t rested_ns = clock_after(rival->seen_ns, RIVAL_REST_NS);
@@ -95,7 +96,7 @@ static void unmark_if_rested(struct engine *engine, struct entry *entry) {
 }
 
 static void report_run(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->rival;
+    struct rival *rival = entry->workload->rival;
     const struct kind *kind = engine->kinds[entry->kind];
     if (rival->told)
         return;
@@ -120,16 +121,18 @@ static struct entry *owner_of(const struct engine *engine, const struct json *ob
             continue;
         struct entry *entry =
             store_get(&engine->store, k, object_namespace(object), json_string_or(json_get(owner, "name"), ""));
-        return entry && entry->facts.exists && text_equal(json_string(json_get(owner, "uid")), entry->uid) ? entry
-                                                                                                           : NULL;
+        return entry && entry->workload->facts.exists &&
+                       text_equal(json_string(json_get(owner, "uid")), entry->workload->uid)
+                   ? entry
+                   : NULL;
     }
     return NULL;
 }
 
 void rival_seen(struct engine *engine, const struct json *object) {
     struct entry *entry = owner_of(engine, object);
-    if (!entry || entry->facts.being_deleted || object_is_being_deleted(object) ||
-        (entry->facts.finished && !is_disputed(entry)))
+    if (!entry || entry->workload->facts.being_deleted || object_is_being_deleted(object) ||
+        (entry->workload->facts.finished && !is_disputed(entry)))
         return;
     struct rival *rival = rival_make(entry);
     if (!rival)
@@ -141,25 +144,27 @@ void rival_seen(struct engine *engine, const struct json *object) {
 }
 
 void rival_observed(struct engine *engine, struct entry *entry, bool had) {
-    uint32_t hash = status_hash(doc_tree(&engine->store, &entry->doc));
+    uint32_t hash = status_hash(doc_tree(&engine->store, &entry->workload->doc));
     if (had) {
         judge_status(engine, entry, hash);
         return;
     }
-    entry->status_seen = hash;
-    bool runs = hash && entry->facts.attempt == 0 && !entry->facts.suspended && entry->phase == WHARF_ACTIVE;
+    entry->workload->status_seen = hash;
+    bool runs = hash && entry->workload->facts.attempt == 0 && !entry->workload->facts.suspended &&
+                entry->workload->phase == WHARF_ACTIVE;
     struct rival *rival = runs ? rival_make(entry) : NULL;
     if (rival)
         rival->suspected = true;
 }
 
 void rival_status_answered(struct entry *entry, const struct json *object) {
-    entry->status_seen = status_hash(object);
-    entry->status_is_own = true;
+    entry->workload->status_seen = status_hash(object);
+    entry->workload->status_is_own = true;
 }
 
 static bool is_own(struct engine *engine, struct entry *entry) {
-    return entry->status_is_own && entry->status_seen == status_hash(doc_tree(&engine->store, &entry->doc));
+    return entry->workload->status_is_own &&
+           entry->workload->status_seen == status_hash(doc_tree(&engine->store, &entry->workload->doc));
 }
 
 // The mirror has come to the same end.
@@ -174,9 +179,10 @@ bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_
     // The host's own final status is that of an earlier attempt, if the mirror runs. Its write has a precondition, so
     // that no other writer's status is in it.
     bool own = is_own(engine, entry);
-    bool believed = placed ? own || ends_so(engine, entry, placed, end) : own || !had || entry->facts.attempt == 0;
-    entry->facts.ended |= placed && own;
-    entry->facts.end_untold = had && !believed;
+    bool believed =
+        placed ? own || ends_so(engine, entry, placed, end) : own || !had || entry->workload->facts.attempt == 0;
+    entry->workload->facts.ended |= placed && own;
+    entry->workload->facts.end_untold = had && !believed;
     return believed;
 }
 
@@ -186,24 +192,26 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
     wharf_phase phase;
     if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) == WHARF_OK && phase_is_final(phase.phase)) {
         story_finished(engine, entry, &phase);
-        if (phase.phase == (wharf_phase_kind)entry->phase)
+        if (phase.phase == (wharf_phase_kind)entry->workload->phase)
             news_finished(engine, entry);
         else
             report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
                          "%s in %s (attempt %u), but its status here is that of another writer (%s), and cannot be "
                          "taken back",
-                         phase.phase == WHARF_FAILED ? "failed" : "succeeded", engine->names[entry->facts.cluster],
-                         entry->facts.attempt, entry->rival && *entry->rival->who ? entry->rival->who : "unknown");
+                         phase.phase == WHARF_FAILED ? "failed" : "succeeded",
+                         engine->names[entry->workload->facts.cluster], entry->workload->facts.attempt,
+                         entry->workload->rival && *entry->workload->rival->who ? entry->workload->rival->who
+                                                                                : "unknown");
     }
     adapter_call_end(&call);
 }
 
 // The end of its mirror is the workload's, whatever its status says.
 static void settle(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct workload_facts *w = &entry->facts;
-    bool untold = entry->facts.end_untold, foreign = w->foreign_end;
+    struct workload_facts *w = &entry->workload->facts;
+    bool untold = entry->workload->facts.end_untold, foreign = w->foreign_end;
     w->ended = true;
-    w->foreign_end = entry->facts.end_untold = false;
+    w->foreign_end = entry->workload->facts.end_untold = false;
     if (!untold && !foreign)
         return;
     w->retain_until_ns = clock_after(engine->now.mono_ns, engine->settings.mirror_retention_ns);
@@ -213,14 +221,14 @@ static void settle(struct engine *engine, struct entry *entry, struct mirror *mi
 
 // The mirror has finished: its status is written, if the API takes it.
 static void settle_if_written(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct workload_facts *w = &entry->facts;
-    if (entry->facts.end_untold && !w->foreign_end) {
+    struct workload_facts *w = &entry->workload->facts;
+    if (entry->workload->facts.end_untold && !w->foreign_end) {
         w->foreign_end = true; // before it was known whose final status that is
         w->status_due = true;
         queue_entry(engine, entry);
     }
     bool refused = w->status_refusals >= DECIDE_STATUS_REFUSALS;
-    if (w->foreign_end && (w->status_due || w->busy) && !refused)
+    if (w->foreign_end && (w->status_due || entry->busy) && !refused)
         return;
     settle(engine, entry, mirror);
 }
@@ -231,28 +239,28 @@ static void judge_end(struct engine *engine, struct entry *entry) {
         ask(engine, entry);
         return;
     }
-    entry->facts.end_untold = false;
-    report_end(engine, entry, &entry->doc);
+    entry->workload->facts.end_untold = false;
+    report_end(engine, entry, &entry->workload->doc);
 }
 
 void rival_check(struct engine *engine, struct entry *entry) {
-    struct workload_facts *w = &entry->facts;
+    struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted)
         return;
-    if (entry->rival)
+    if (entry->workload->rival)
         unmark_if_rested(engine, entry);
-    bool suspected = entry->rival && (entry->rival->suspected || entry->rival->twin);
+    bool suspected = entry->workload->rival && (entry->workload->rival->suspected || entry->workload->rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
     if (placed && placed->facts.finished)
         settle_if_written(engine, entry, placed);
     else if (placed ? !w->foreign_end && !placed->facts.unsure : suspected)
         ask(engine, entry);
-    else if (!placed && entry->facts.end_untold && !w->busy)
+    else if (!placed && entry->workload->facts.end_untold && !entry->busy)
         judge_end(engine, entry);
 }
 
 static void report_foreign_end(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->rival;
+    struct rival *rival = entry->workload->rival;
     const struct mirror *placed = facts_placed_mirror(entry);
     if (rival->end_told)
         return;
@@ -274,19 +282,19 @@ static bool is_fresh(const struct writers *writers) {
 
 // Any other writer counts: this host may have written since, of what it may change.
 static void judge_final(struct engine *engine, struct entry *entry, const struct writers *writers) {
-    struct workload_facts *w = &entry->facts;
+    struct workload_facts *w = &entry->workload->facts;
     const struct mirror *placed = facts_placed_mirror(entry);
     if (placed && placed->facts.finished) // which settles it
         return;
     if (!writers->other && *writers->own_at) {
         w->ended = placed;
-        if (entry->facts.end_untold)
-            report_end(engine, entry, &entry->doc);
-        entry->facts.end_untold = false;
+        if (entry->workload->facts.end_untold)
+            report_end(engine, entry, &entry->workload->doc);
+        entry->workload->facts.end_untold = false;
         return;
     }
     if (!placed)
-        entry->facts.end_untold = false;
+        entry->workload->facts.end_untold = false;
     if (placed) {
         w->foreign_end = w->status_due = true;
         mark(engine, entry);
@@ -296,12 +304,12 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
 
 void rival_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                     const struct response *response) {
-    struct workload_facts *w = &entry->facts;
-    struct rival *rival = entry->rival;
-    if (!rival || pending->workload != text_hash(TEXT_HASH, entry->uid))
+    struct workload_facts *w = &entry->workload->facts;
+    struct rival *rival = entry->workload->rival;
+    if (!rival || pending->workload != text_hash(TEXT_HASH, entry->workload->uid))
         return;
     rival->asking = false;
-    if (response->reason != REASON_OK || strcmp(object_uid(response->value), entry->uid) != 0)
+    if (response->reason != REASON_OK || strcmp(object_uid(response->value), entry->workload->uid) != 0)
         return;
     bool twin = rival->twin;
     rival->suspected = rival->twin = false;
@@ -327,6 +335,4 @@ void rival_retried(struct engine *engine, struct entry *entry) {
 
 void rival_forget(struct engine *engine, struct entry *entry) {
     unmark(engine, entry);
-    entry->status_seen = 0;
-    entry->status_is_own = false;
 }

@@ -9,9 +9,9 @@
 #define AGAIN_NS CLOCK_MINUTE // while it has not, what waits for that is looked at so often
 
 struct rival *rival_make(struct entry *entry) {
-    if (!entry->rival)
-        entry->rival = calloc(1, sizeof *entry->rival);
-    return entry->rival;
+    if (!entry->workload->rival)
+        entry->workload->rival = calloc(1, sizeof *entry->workload->rival);
+    return entry->workload->rival;
 }
 
 void rival_suspect_twin(struct entry *entry) {
@@ -21,7 +21,7 @@ void rival_suspect_twin(struct entry *entry) {
 }
 
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]) {
-    const struct rival *rival = entry->rival;
+    const struct rival *rival = entry->workload->rival;
     if (!rival || !rival->runs)
         return false;
     const char *made = rival->object, *who = *rival->who ? rival->who : "an unknown writer";
@@ -45,10 +45,10 @@ void rival_sign(const struct engine *engine, const struct entry *entry) {
 }
 
 int64_t rival_until_ns(const struct engine *engine, const struct entry *entry) {
-    const struct rival *rival = entry->rival;
+    const struct rival *rival = entry->workload->rival;
     if (engine->kinds[entry->kind]->hybrid)
         return 0;
-    if (rival && (rival->runs || rival->suspected) && entry->facts.attempt == 0)
+    if (rival && (rival->runs || rival->suspected) && entry->workload->facts.attempt == 0)
         return clock_after(engine->now.mono_ns, AGAIN_NS);
     const struct also_run *signs = &cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run;
     return signs->everywhere || (signs->until_ns > 0 && signs->space == space_of(entry)) ? signs->until_ns : 0;

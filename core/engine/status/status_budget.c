@@ -25,7 +25,7 @@ static int64_t changes_at_ns(const struct status_budget *budget) {
 
 // Whose bytes they are; 0: no worker's.
 static uint32_t charged_cluster(const struct entry *entry) {
-    return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->facts.cluster;
+    return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->facts.cluster;
 }
 
 // Those that do not wait are bounded as well: an author may have many workloads there, and a worker may say that all
@@ -37,21 +37,22 @@ static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entr
     const struct status_bytes *bytes = &engine->slots[cluster].statuses;
     if (passes)
         return bytes->full_ns - 2 * BYTES_BURST_NS;
-    int64_t used_ns = clock_later(entry->budget.full_ns[STATUS_TIERS - 1] - engine->now.mono_ns, 0);
+    int64_t used_ns = clock_later(entry->workload->budget.full_ns[STATUS_TIERS - 1] - engine->now.mono_ns, 0);
     return clock_later(bytes->closed_until_ns, bytes->full_ns - BYTES_BURST_NS) + used_ns / CROWD;
 }
 
 // A final status is one only once: a finished workload may get others.
 static bool passes(const struct entry *entry, const struct decide_facts *facts) {
     const struct mirror_facts *m = decide_followed(facts);
-    bool final = m ? m->finished : decide_has_final_status(&entry->facts);
-    uint32_t attempt = entry->facts.attempt;
-    return entry->budget.first_attempt != attempt || (final && entry->budget.final_attempt != attempt);
+    bool final = m ? m->finished : decide_has_final_status(&entry->workload->facts);
+    uint32_t attempt = entry->workload->facts.attempt;
+    return entry->workload->budget.first_attempt != attempt ||
+           (final && entry->workload->budget.final_attempt != attempt);
 }
 
 void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    facts->changes_at_ns = changes_at_ns(&entry->budget);
-    if (!entry->facts.status_due && !entry->facts.status_held)
+    facts->changes_at_ns = changes_at_ns(&entry->workload->budget);
+    if (!entry->workload->facts.status_due && !entry->workload->facts.status_held)
         return;
     facts->status_passes = passes(entry, facts);
     facts->bytes_at_ns = bytes_at_ns(engine, entry, facts->status_passes);
@@ -78,7 +79,7 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
 
 // After a minute of too many changes, until there are tokens for half as many again.
 static void report_changes(struct engine *engine, struct entry *entry) {
-    struct status_budget *budget = &entry->budget;
+    struct status_budget *budget = &entry->workload->budget;
     int64_t tokens = tiers[1].burst - (budget->full_ns[1] - engine->now.mono_ns) / tiers[1].token_ns;
     if (tokens > tiers[1].burst / 2)
         budget->reported = false;
@@ -94,7 +95,7 @@ static void report_changes(struct engine *engine, struct entry *entry) {
 
 void status_budget_sent(struct engine *engine, struct entry *entry) {
     for (size_t i = 0; i < STATUS_TIERS; i++)
-        bucket_spend(&entry->budget.full_ns[i], engine->now.mono_ns, tiers[i].token_ns);
+        bucket_spend(&entry->workload->budget.full_ns[i], engine->now.mono_ns, tiers[i].token_ns);
     report_changes(engine, entry);
 }
 
@@ -105,9 +106,9 @@ void status_budget_stored(struct engine *engine, const struct entry *entry, size
 }
 
 void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final) {
-    entry->budget.first_attempt = attempt;
+    entry->workload->budget.first_attempt = attempt;
     if (is_final)
-        entry->budget.final_attempt = attempt;
+        entry->workload->budget.final_attempt = attempt;
 }
 
 void status_budget_count(struct engine *engine) {

@@ -119,21 +119,21 @@ static void set_doc(struct store *store, struct doc *doc, struct object *object)
 }
 
 void entry_set_object(struct store *store, struct entry *entry, struct object *object) {
-    entry->facts.exists = object;
-    set_doc(store, &entry->doc, object);
+    entry->workload->facts.exists = object;
+    set_doc(store, &entry->workload->doc, object);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        shared_text_share(&entry->doc.text, &m->doc.text);
+        shared_text_share(&entry->workload->doc.text, &m->doc.text);
 }
 
 void mirror_set_object(struct store *store, struct entry *entry, struct mirror *mirror, struct object *object) {
     mirror->facts.present = object;
     set_doc(store, &mirror->doc, object);
-    shared_text_share(&mirror->doc.text, &entry->doc.text);
+    shared_text_share(&mirror->doc.text, &entry->workload->doc.text);
 }
 
 struct shared_text entry_take_text(struct store *store, struct entry *entry) {
-    entry->facts.exists = false;
-    return take_text(store, &entry->doc);
+    entry->workload->facts.exists = false;
+    return take_text(store, &entry->workload->doc);
 }
 
 struct shared_text mirror_take_text(struct store *store, struct mirror *mirror) {
@@ -166,18 +166,35 @@ struct json *doc_tree(struct store *store, struct doc *doc) {
     return tree;
 }
 
+bool store_begin_workload(struct entry *entry) {
+    struct workload *workload = calloc(1, sizeof *workload);
+    if (!workload)
+        return false;
+    entry->workload = workload;
+    return true;
+}
+
+void store_end_workload(struct store *store, struct entry *entry) {
+    struct workload *workload = entry->workload;
+    if (workload == &store->none)
+        return;
+    entry_set_object(store, entry, NULL);
+    shared_text_clear(&workload->final_status);
+    story_clear(&workload->story);
+    if (workload->pending)
+        free(workload->pending->remark);
+    free(workload->pending);
+    free(workload->ticket);
+    free(workload->rival);
+    free(workload);
+    entry->workload = &store->none;
+}
+
 static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
         entry_remove_mirror(store, entry, entry_mirrors(entry));
     fair_queue_remove(&entry->node);
-    entry_set_object(store, entry, NULL);
-    shared_text_clear(&entry->final_status);
-    story_clear(&entry->story);
-    if (entry->pending)
-        free(entry->pending->remark);
-    free(entry->pending);
-    free(entry->ticket);
-    free(entry->rival);
+    store_end_workload(store, entry);
     free(entry);
 }
 
@@ -222,6 +239,7 @@ struct entry *store_make(struct store *store, size_t kind, const char *namespace
     write_key(entry->key, namespace_, name);
     entry->name_at = (uint16_t)(space + 1);
     entry->kind = (uint32_t)kind;
+    entry->workload = &store->none;
     timer_init(&entry->timer);
     if (!map_put(&store->maps[kind], entry->key, entry)) {
         free(entry);

@@ -83,20 +83,15 @@ struct mirror {
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
 
-struct entry {
-    struct timer timer; // of the next reconciliation; first, so that a timer is its entry
-    struct entry *next_queued;
-    struct mirror_facts *mirrors; // see entry_mirrors
+// One life of a delegated workload: from its first sight until it is deleted, no longer delegated, or made anew.
+struct workload {
     struct workload_facts facts;
-    struct fair_node node; // for writes to the workload
-    struct fair_node room; // in placement_queue
-    struct doc doc;        // the workload; empty: no delegated one
+    struct doc doc;
     struct story story;
     struct status_budget budget;
     struct last_change change;
     uint64_t carry_hash, noop_patch_hash;
     uint64_t waiting_reported;   // reasons reported, a bit each
-    uint64_t deleted_uid;        // hash of the uid of the last workload whose deletion was seen, 0: none
     uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none
     int64_t denied_until_ns;     // not sent again before that
     struct throttle denials;     // of rejected status patches
@@ -106,8 +101,7 @@ struct entry {
     int64_t loss_told_ns;             // since when its worker is lost, as was told (news.h); 0: it was not
     int64_t runs_since_ns;            // in runs_in, see completions.h
     int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
-    const char *why;                  // of the last decision; static
-    struct capacity_claim *claim;        // see capacity.h; NULL: none
+    struct capacity_claim *claim;     // see capacity.h; NULL: none
     struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
     struct pending_facts *pending;    // see pending_mirror.h; NULL: none, owned
     struct kueue_ticket *ticket;      // of the management cluster's Kueue; NULL: it has no Workload there
@@ -115,44 +109,61 @@ struct entry {
     struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
     uint32_t last_note;               // hash of the last Event
     uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
-    uint32_t kind, epoch;
-    uint32_t read_term;                            // see shard_is_fresh
-    uint32_t active_in;                            // the worker whose active workloads include it, 0: none
-    uint32_t written_source;                       // hash of the inputs of the last accepted status patch
-    uint32_t status_seen;                          // hash of the status that was judged last, see rival.c
-    uint32_t conflict_hash;                        // hash of a status whose write conflicted
-    uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
+    uint32_t active_in;               // the worker whose active workloads include it, 0: none
+    uint32_t written_source;          // hash of the inputs of the last accepted status patch
+    uint32_t status_seen;             // hash of the status that was judged last, see rival.c
+    uint32_t conflict_hash;           // hash of a status whose write conflicted
+    uint32_t placed_attempt;          // the attempt this process wrote into the annotations, 0: none
     uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
     uint32_t runs_in;                              // the worker; 0: it is not compared
-    uint16_t failures, name_at;
+    uint16_t failures;
     uint16_t refusals;   // consecutive ones, by its adapter or for its size
     uint8_t phase;       // wharf_phase_kind
-    uint8_t lookups;     // requests in flight that block nothing
     uint8_t waiting;     // enum waiting: for what
     uint8_t kueue_asked; // requests whether Kueue owns it, see kueue.h
     uint8_t kueue;       // enum kueue
     uint8_t unplaced;    // enum waiting: as what it is counted among the unplaced ones
-    bool queued : 1, blocked : 1;
     bool counted_unplaced : 1;
-    bool unsure : 1;              // an earlier write got no answer
-    bool reported : 1;            // something was reported since it began to wait
-    bool deletion_is_certain : 1; // deleted_uid is certain
-    bool unknown_unfinished : 1;  // counted there
-    bool unschedulable_told : 1;  // since it began to wait
-    bool awaits_space : 1;        // in space_waiters
-    bool labelled : 1;            // its label has named its cluster
-    bool listed_older : 1;        // the last list had an older version of it, see distrust_is_due
-    bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
-    bool stub : 1;                // doc is one (object.h)
-    bool choosy : 1;              // it has annotations that say where it may go
-    bool had_choice : 1;          // several workers could have got it
-    bool start_seen : 1;          // in runs_in
-    bool names_queue : 1;         // it has Kueue's label for its queue
-    bool status_is_own : 1;       // that is this host's, by the answer to its write
-    bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
+    bool unsure : 1;             // an earlier write got no answer
+    bool reported : 1;           // something was reported since it began to wait
+    bool unknown_unfinished : 1; // counted there
+    bool unschedulable_told : 1; // since it began to wait
+    bool labelled : 1;           // its label has named its cluster
+    bool listed_older : 1;       // the last list had an older version of it, see distrust_is_due
+    bool uncompared : 1;         // an accepted status: with what the server made of it (noop_patch_hash)
+    bool stub : 1;               // doc is one (object.h)
+    bool choosy : 1;             // it has annotations that say where it may go
+    bool had_choice : 1;         // several workers could have got it
+    bool start_seen : 1;         // in runs_in
+    bool names_queue : 1;        // it has Kueue's label for its queue
+    bool status_is_own : 1;      // that is this host's, by the answer to its write
+    bool unsealed_reported : 1;  // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
-    char key[]; // "namespace/name"; name_at is where the name begins
+};
+
+// The place of a namespace/name: the workload that has it now, the mirrors of this one and of earlier ones, and the
+// requests about them.
+struct entry {
+    struct timer timer; // of the next reconciliation; first, so that a timer is its entry
+    struct entry *next_queued;
+    struct workload *workload;    // never NULL: without a delegated one, an empty one that all such entries share
+    struct mirror_facts *mirrors; // see entry_mirrors
+    struct fair_node node;        // for writes to the workload
+    struct fair_node room;        // in placement_queue
+    uint64_t deleted_uid;         // hash of the uid of the last workload whose deletion was seen, 0: none
+    int64_t read_at_ns;           // the workload is not read before that
+    const char *why;              // of the last decision; static
+    uint32_t kind, epoch;
+    uint32_t read_term; // see shard_is_fresh
+    uint16_t name_at;
+    uint16_t read_failures; // consecutive ones
+    uint8_t lookups;        // requests in flight that block nothing
+    bool busy : 1;          // a write to the workload, or a read of it, is in flight
+    bool queued : 1, blocked : 1;
+    bool deletion_is_certain : 1; // deleted_uid is certain
+    bool awaits_space : 1;        // in space_waiters
+    char key[];                   // "namespace/name"; name_at is where the name begins
 };
 
 // A parsed object, of those used last.
@@ -169,6 +180,7 @@ struct store {
     uint32_t newest, oldest, free; // slots; free ones are linked by `older`
     size_t trees, max_trees;
     size_t entries;
+    struct workload none; // of entries without a workload: nothing is written to it
 };
 
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed);
@@ -180,6 +192,11 @@ struct entry *store_get(const struct store *store, size_t kind, const char *name
 // Finds or creates; NULL when out of memory.
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
 void store_remove(struct store *store, struct entry *entry); // frees it
+
+// A workload of the entry begins, whose uid was seen for the first time; false: out of memory. It ends: what it has is
+// freed, and nothing of it is left for the next one of its name.
+bool store_begin_workload(struct entry *entry);
+void store_end_workload(struct store *store, struct entry *entry);
 
 // The first one, and the one after `mirror`; or NULL.
 struct mirror *entry_mirrors(const struct entry *entry);

@@ -54,7 +54,7 @@ static void annotations_are_put_right_by_what_is_there(void **state) {
          {{MIRROR(1, 1)}},
          .type = ACTION_WAIT,
          .at_ns = LATER},
-        {"they cannot be written now", {PLACED(1, 1), .busy = true}, {{MIRROR(2, 3)}}, .type = ACTION_NONE},
+        {"they cannot be written now", {PLACED(1, 1)}, {{MIRROR(2, 3)}}, .busy = true, .type = ACTION_NONE},
         {"what is being deleted does not count",
          {PLACED(1, 1)},
          {{MIRROR(1, 1)}, {MIRROR(2, 3), .being_deleted = true}},

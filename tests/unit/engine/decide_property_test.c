@@ -42,7 +42,6 @@ static void make_workload(struct random *random, struct workload_facts *w) {
     w->ended = w->finished && one_in(random, 2);
     w->foreign_end = w->finished && !w->ended && one_in(random, 2);
     w->suspended = one_in(random, 5);
-    w->busy = one_in(random, 4);
     w->status_due = one_in(random, 2);
     w->not_before_ns = one_in(random, 3) ? some_time(random) : 0;
     w->retain_until_ns = some_time(random);
@@ -116,6 +115,7 @@ static void make_facts(struct random *random, struct facts *f) {
     }
     bool listed = !one_in(random, 5);
     f->all = (struct decide_facts){.workload = &f->workload,
+                                   .busy = f->workload.exists && one_in(random, 4),
                                    .mirrors = n ? &f->mirrors[n - 1] : NULL,
                                    .workers = f->workers,
                                    .n_clusters = WORKERS + 1,
@@ -178,7 +178,7 @@ static const char *check_create(const struct facts *f, const struct action *a) {
 }
 
 static const char *check_drain(const struct facts *f, const struct mirror_facts *m) {
-    if (m->finished || !f->all.placing || !f->all.management_connected || f->workload.busy)
+    if (m->finished || !f->all.placing || !f->all.management_connected || f->all.busy)
         return "what cannot be moved is deleted";
     bool elsewhere = f->workload.suspended;
     for (size_t c = 1; c <= WORKERS; c++) {
@@ -196,7 +196,7 @@ static const char *check_withdraw(const struct facts *f, const struct mirror_fac
         return "a mirror is withdrawn that nobody waits for";
     if (m->pending_since_ns == 0 || m->pending_since_ns + PENDING > NOW)
         return "a mirror is withdrawn that has started, or before its time";
-    if (m->finished || m->unsure || w->finished || w->suspended || w->busy || !f->all.placing)
+    if (m->finished || m->unsure || w->finished || w->suspended || f->all.busy || !f->all.placing)
         return "a mirror is withdrawn whose workload could not be placed elsewhere";
     return NULL;
 }
@@ -289,14 +289,14 @@ static const char *check_release(const struct facts *f, const struct mirror_fact
         return "a finalizer is taken off before both lists are known";
     if (!w->exists || w->being_deleted || !is_current(f, m) || w->finished)
         return NULL;
-    return m->being_deleted && !m->finished && !w->status_due && !w->busy ? NULL : "what is not written is let go";
+    return m->being_deleted && !m->finished && !w->status_due && !f->all.busy ? NULL : "what is not written is let go";
 }
 
 static const char *check(const struct facts *f, const struct action *a) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, a->cluster);
     bool writes = a->type == ACTION_PLACE || a->type == ACTION_STATUS || a->type == ACTION_GIVE_UP;
-    if (writes && (w->busy || !f->all.management_connected || w->not_before_ns > NOW))
+    if (writes && (f->all.busy || !f->all.management_connected || w->not_before_ns > NOW))
         return "a write to the workload that cannot be made";
     switch (a->type) {
     case ACTION_CREATE:

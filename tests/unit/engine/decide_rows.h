@@ -37,6 +37,7 @@ struct row {
     const char *what;
     struct workload_facts workload;
     struct mirror_facts mirrors[3]; // until one without a cluster
+    bool busy;                      // a write to the workload is in flight
     const char *workers;            // NULL: "ccc"
     bool lost;                      // the management cluster is not connected
     bool unlisted;                  // and has never been listed
@@ -64,6 +65,7 @@ static struct action decide_row(const struct row *row) {
     for (size_t i = n_mirrors; i-- > 0; list = &mirrors[i])
         mirrors[i].next = list;
     struct decide_facts facts = {.workload = &row->workload,
+                                 .busy = row->busy,
                                  .mirrors = list,
                                  .workers = workers,
                                  .n_clusters = n + 1,

@@ -45,7 +45,7 @@ static void a_workload_is_placed_where_there_is_most_room(void **state) {
         {"finished", {NEW, .finished = true}, .type = ACTION_NONE},
         {"the host is stopping", {NEW}, .stopping = true, .type = ACTION_NONE},
         {"the management cluster is away", {NEW}, .lost = true, .type = ACTION_NONE},
-        {"a write is in flight", {NEW, .busy = true}, .type = ACTION_NONE},
+        {"a write is in flight", {NEW}, .busy = true, .type = ACTION_NONE},
         {"backing off", {NEW, .not_before_ns = LATER}, .type = ACTION_WAIT, .at_ns = LATER},
         {"the list is not complete", {NEW}, .unlisted = true, .type = ACTION_NONE},
     };
@@ -71,7 +71,7 @@ static void the_mirror_of_a_placed_workload_is_created_once(void **state) {
          .type = ACTION_PLACE,
          .cluster = 2,
          .attempt = 2},
-        {"a write to the workload is in flight", {PLACED(2, 1), .busy = true}, .type = ACTION_NONE},
+        {"a write to the workload is in flight", {PLACED(2, 1)}, .busy = true, .type = ACTION_NONE},
         {"suspended meanwhile", {PLACED(2, 1), .suspended = true}, .type = ACTION_NONE},
         {"the worker is lost, nothing was sent",
          {PLACED(2, 1), .clean_attempt = 1},
@@ -117,7 +117,7 @@ static void a_mirror_is_followed(void **state) {
     static const struct row rows[] = {
         {"nothing to do", {PLACED(1, 1)}, {{MIRROR(1, 1)}}, .type = ACTION_NONE},
         {"status", {PLACED(1, 1), .status_due = true}, {{MIRROR(1, 1)}}, .type = ACTION_STATUS},
-        {"status in flight", {PLACED(1, 1), .status_due = true, .busy = true}, {{MIRROR(1, 1)}}, .type = ACTION_NONE},
+        {"status in flight", {PLACED(1, 1), .status_due = true}, {{MIRROR(1, 1)}}, .busy = true, .type = ACTION_NONE},
         {"status, backing off",
          {PLACED(1, 1), .status_due = true, .not_before_ns = LATER},
          {{MIRROR(1, 1)}},

@@ -147,8 +147,11 @@ static void take_update(struct stage *stage) {
         stage->notes = text_format("%s%s: %s\n", before ? before : "", stage->update.events[i].reason,
                                    stage->update.events[i].text);
     }
-    for (size_t i = 0; i < stage->update.n_log; i++)
+    for (size_t i = 0; i < stage->update.n_log; i++) {
         stage->warnings += stage->update.log[i].level == LOG_WARN;
+        if (stage->update.log[i].level == LOG_ERROR) // a defect that the engine found in itself
+            fail_msg("%s", stage->update.log[i].text);
+    }
     update_clear(&stage->update);
 }
 

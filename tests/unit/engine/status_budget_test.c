@@ -87,7 +87,7 @@ static void a_final_status_waits_for_nothing(void **state) {
 
 static bool passes(const struct engine *engine, const struct entry *entry, struct mirror *mirror) {
     struct worker_facts workers[2] = {[1] = {.connected = true}};
-    struct decide_facts facts = {.workload = &entry->facts, .mirrors = &mirror->facts, .workers = workers};
+    struct decide_facts facts = {.workload = &entry->workload->facts, .mirrors = &mirror->facts, .workers = workers};
     status_budget_facts(engine, entry, &facts);
     return facts.status_passes;
 }
@@ -97,7 +97,8 @@ static void a_status_is_final_only_once(void **state) {
     (void)state;
     struct engine engine = {.now = {.mono_ns = CLOCK_MINUTE}};
     struct mirror mirror = {.facts = {.cluster = 1, .attempt = 1, .present = true, .of_workload = true}};
-    struct entry entry = {.facts = {.cluster = 1, .attempt = 1, .exists = true, .status_due = true}};
+    struct workload workload = {.facts = {.cluster = 1, .attempt = 1, .exists = true, .status_due = true}};
+    struct entry entry = {.workload = &workload};
     assert_true(passes(&engine, &entry, &mirror));
     status_budget_copied(&entry, 1, false);
     assert_false(passes(&engine, &entry, &mirror));
@@ -105,7 +106,7 @@ static void a_status_is_final_only_once(void **state) {
     assert_true(passes(&engine, &entry, &mirror));
     status_budget_copied(&entry, 1, true);
     assert_false(passes(&engine, &entry, &mirror));
-    entry.facts.attempt = mirror.facts.attempt = 2;
+    workload.facts.attempt = mirror.facts.attempt = 2;
     assert_true(passes(&engine, &entry, &mirror));
 }
 

@@ -38,9 +38,9 @@ static void use_others(struct store *store) {
     for (int i = 0; i < TREES; i++) {
         AUTO_TEXT name = text_format("other-%d", i);
         struct entry *other = store_make(store, 0, "default", name);
-        if (!other->facts.exists)
+        if (!other->workload->facts.exists)
             entry_set_object(store, other, object("o", i, ""));
-        assert_non_null(doc_tree(store, &other->doc));
+        assert_non_null(doc_tree(store, &other->workload->doc));
     }
 }
 
@@ -66,18 +66,18 @@ static void they_share_their_spec_through_all_versions(void **state) {
         entry_set_object(&store, entry, first ? object("w", 1, "") : NULL);
         mirror_set_object(&store, entry, mirror, object("m", 1, ""));
         entry_set_object(&store, entry, object("w", 1, ""));
-        assert_non_null(entry->doc.text.block);
-        assert_ptr_equal(entry->doc.text.block, mirror->doc.text.block);
+        assert_non_null(entry->workload->doc.text.block);
+        assert_ptr_equal(entry->workload->doc.text.block, mirror->doc.text.block);
         for (int version = 9; version < 12; version++) {
             mirror_set_object(&store, entry, mirror, object("m", version, "Running"));
             entry_set_object(&store, entry, object("w", version + 100, "Pending"));
-            assert_ptr_equal(entry->doc.text.block, mirror->doc.text.block);
-            assert_in_range(strlen(entry->doc.text.own), 1, 400);
-            check(&store, &entry->doc, "w", version + 100, "Pending");
+            assert_ptr_equal(entry->workload->doc.text.block, mirror->doc.text.block);
+            assert_in_range(strlen(entry->workload->doc.text.own), 1, 400);
+            check(&store, &entry->workload->doc, "w", version + 100, "Pending");
             check(&store, &mirror->doc, "m", version, "Running");
         }
         mirror_set_object(&store, entry, mirror, NULL);
-        check(&store, &entry->doc, "w", 111, "Pending");
+        check(&store, &entry->workload->doc, "w", 111, "Pending");
     }
     store_free(&store);
 }
@@ -111,10 +111,10 @@ static void no_more_trees_are_kept_than_it_was_told_to(void **state) {
     for (int i = 0; i < 4; i++) {
         use_others(&store);
         assert_int_equal(store.trees, TREES);
-        assert_int_equal(entry->doc.slot, 0);
-        assert_non_null(doc_tree(&store, &entry->doc));
+        assert_int_equal(entry->workload->doc.slot, 0);
+        assert_non_null(doc_tree(&store, &entry->workload->doc));
         assert_int_equal(store.trees, TREES);
-        assert_int_not_equal(entry->doc.slot, 0);
+        assert_int_not_equal(entry->workload->doc.slot, 0);
     }
     store_free(&store);
 }
