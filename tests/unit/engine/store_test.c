@@ -38,6 +38,7 @@ static void use_others(struct store *store) {
     for (int i = 0; i < TREES; i++) {
         AUTO_TEXT name = text_format("other-%d", i);
         struct entry *other = store_make(store, 0, "default", name);
+        assert_true(store_begin_workload(other));
         if (!other->workload->facts.exists)
             entry_set_object(store, other, object("o", i, ""));
         assert_non_null(doc_tree(store, &other->workload->doc));
@@ -61,6 +62,7 @@ static void they_share_their_spec_through_all_versions(void **state) {
     struct store store;
     assert_null(store_init(&store, 1, TREES, 1));
     struct entry *entry = store_make(&store, 0, "default", "a");
+    assert_true(store_begin_workload(entry));
     struct mirror *mirror = entry_make_mirror(entry, 1);
     for (int first = 0; first < 2; first++) { // whichever is seen first
         entry_set_object(&store, entry, first ? object("w", 1, "") : NULL);
@@ -87,6 +89,7 @@ static void a_text_that_was_taken_can_be_read_after_both_are_gone(void **state) 
     struct store store;
     assert_null(store_init(&store, 1, TREES, 1));
     struct entry *entry = store_make(&store, 0, "default", "a");
+    assert_true(store_begin_workload(entry));
     struct mirror *mirror = entry_make_mirror(entry, 1);
     entry_set_object(&store, entry, object("w", 1, ""));
     mirror_set_object(&store, entry, mirror, object("m", 2, "Complete"));
@@ -107,6 +110,7 @@ static void no_more_trees_are_kept_than_it_was_told_to(void **state) {
     struct store store;
     assert_null(store_init(&store, 1, TREES, 1));
     struct entry *entry = store_make(&store, 0, "default", "a");
+    assert_true(store_begin_workload(entry));
     entry_set_object(&store, entry, object("w", 1, ""));
     for (int i = 0; i < 4; i++) {
         use_others(&store);
