@@ -17,13 +17,13 @@ static const struct flag flags[] = {
     [REMOTE] = REMOTE_FLAGS,
 };
 
-struct workload {
+struct retry_target {
     const char *namespace_;
     const char *const *words; // the operand
     char *operand;            // "job/train"
 };
 
-static struct error *check_unfinished(const struct workload *workload, const struct json *item) {
+static struct error *check_unfinished(const struct retry_target *workload, const struct json *item) {
     const char *phase = json_string_or(json_get(item, "phase"), "");
     if (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)
         return NULL;
@@ -33,7 +33,7 @@ static struct error *check_unfinished(const struct workload *workload, const str
 }
 
 // The workload as the host knows it: its group and resource.
-static struct error *describe(struct remote *remote, const struct workload *workload, struct json **out) {
+static struct error *describe(struct remote *remote, const struct retry_target *workload, struct json **out) {
     AUTO_BUFFER(path, 8192);
     struct error *error = remote_object_path("/api/v1/workloads", workload->words, workload->namespace_, &path);
     if (!error)
@@ -48,7 +48,7 @@ static struct error *describe(struct remote *remote, const struct workload *work
 
 // Annotates it in each version that its adapter knows, until the server serves one.
 static struct error *annotate(struct client *client, const struct json *versions, const struct json *item,
-                              const struct workload *workload) {
+                              const struct retry_target *workload) {
     char now[CLOCK_RFC3339_MAX];
     clock_rfc3339_micro(clock_now().wall_ns, now);
     AUTO_TEXT body = text_format("{\"metadata\":{\"annotations\":{\"wharf.dev/retry\":\"%s\"}}}", now);
@@ -86,7 +86,7 @@ static const struct json *versions_of(const struct json *adapters, const struct 
 }
 
 static struct error *retry(void *ctx, struct remote *remote) {
-    struct workload *workload = ctx;
+    struct retry_target *workload = ctx;
     AUTO_JSON item = NULL;
     AUTO_JSON adapters = NULL;
     struct client *management = NULL;
@@ -112,7 +112,7 @@ static int run(const struct arguments *arguments) {
     if (!values[N_FLAGS])
         return flags_usage_error(&subcommand_retry, "found no workload, expected KIND/NAME, as in job/train");
     AUTO_TEXT operand = remote_object(&values[N_FLAGS]);
-    struct workload workload = {.namespace_ = values[NAMESPACE], .words = &values[N_FLAGS], .operand = operand};
+    struct retry_target workload = {.namespace_ = values[NAMESPACE], .words = &values[N_FLAGS], .operand = operand};
     return operand ? remote_use(values, REMOTE, retry, &workload) : main_fail(error_no_memory());
 }
 
