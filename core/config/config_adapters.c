@@ -64,35 +64,31 @@ static void read_settings(struct config_reader *reader, const struct config_plac
     reader->no_memory |= !*settings;
 }
 
-static void read_hybrid(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    static const char *const words[] = {"refuse", "allow"};
-    int index = config_read_word(reader, place, value, words, 2, "refuse or allow");
-    if (index >= 0)
-        *(bool *)target = index == 1;
-}
+static const struct config_word hybrid[] = {{"refuse", false}, {"allow", true}};
 
 static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", config_read_label, offsetof(struct config_adapter, name), true,
-         "Also names the file: <directory>/<name>.so."},
-        {"file", read_file, offsetof(struct config_adapter, file), false, "Absolute, or inside the directory."},
+        {"name", config_read_text, offsetof(struct config_adapter, name), true,
+         .help = "Also names the file: <directory>/<name>.so.", CONFIG_LABEL},
+        {"file", read_file, offsetof(struct config_adapter, file), false, .help = "Absolute, or inside the directory."},
         {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false,
-         "The file is loaded only if it has this hash."},
+         .help = "The file is loaded only if it has this hash."},
         {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false,
-         "Instead of the adapter's default. One of the kind's closed set, where it has one."},
-        {"hybrid", read_hybrid, offsetof(struct config_adapter, hybrid), false,
-         "Default refuse. Whether new workloads of its kinds are placed while a controller in the management cluster "
-         "runs delegated ones too (Event AlsoRunHere)."},
+         .help = "Instead of the adapter's default. One of the kind's closed set, where it has one."},
+        {"hybrid", config_read_switch, offsetof(struct config_adapter, hybrid), false,
+         .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
+                 "cluster "
+                 "runs delegated ones too (Event AlsoRunHere).",
+         CONFIG_WORDS(hybrid)},
         {"settings", read_settings, offsetof(struct config_adapter, settings), false,
-         "Passed to the adapter; see its documentation (docs/generic.md)."},
+         .help = "Passed to the adapter; see its documentation (docs/generic.md)."},
     };
     struct config *config = reader->config;
     struct config_adapter *adapter = config_grow(reader, &config->adapters, config->n_adapters, sizeof(*adapter));
     if (!adapter)
         return;
     adapter->line = config_line(reader, place);
-    bool usable = config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), adapter);
+    bool usable = config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), adapter);
     if (!adapter->settings) {
         adapter->settings = json_new_object();
         reader->no_memory |= !adapter->settings;
@@ -113,18 +109,18 @@ static void read_directory(struct config_reader *reader, const struct config_pla
                            void *target) {
     config_read_path(reader, place, value, target);
     reader->config->adapter_directory_from = DIRECTORY_FILE;
-    reader->config->adapter_directory_line = config_line(reader, place);
 }
 
 void config_read_adapters(struct config_reader *reader, const struct config_place *place, const struct json *value,
                           void *target) {
     static const struct config_field fields[] = {
         {"directory", read_directory, offsetof(struct config, adapter_directory), false,
-         "Default: that of the installation, or the build's where wharf was not installed. --adapters overrides it."},
-        {"enabled", read_enabled, 0, true, "The adapters to load."},
+         .help = "Default: that of the installation, or the build's where wharf was not installed. --adapters "
+                 "overrides it.",
+         .line_at = offsetof(struct config, adapter_directory_line)},
+        {"enabled", read_enabled, 0, true, .help = "The adapters to load."},
     };
-    reader->config->adapter_directory_line = config_line(reader, place);
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), target);
 }
 
 struct error *config_enable(struct config *config, const char *name) {

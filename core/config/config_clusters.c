@@ -39,15 +39,9 @@ static void read_labels(struct config_reader *reader, const struct config_place 
 
 static void read_worker_name(struct config_reader *reader, const struct config_place *place, const struct json *value,
                              void *target) {
-    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
-    const char *text = config_text(reader, place, value, expected);
-    if (!text)
-        return;
-    if (!text_is_dns_label(text))
-        config_wrong(reader, place, value, expected);
-    else if (strcmp(text, MANAGEMENT) == 0)
+    config_read_text(reader, place, value, target);
+    if (text_equal(json_string(value), MANAGEMENT))
         config_wrong(reader, place, value, "another name: this one is reserved for the management cluster");
-    config_keep(reader, target, text);
 }
 
 // "" is current-context.
@@ -60,20 +54,13 @@ static void read_context(struct config_reader *reader, const struct config_place
         config_keep(reader, target, text);
 }
 
-// The line is for messages about the files.
-static void read_kubeconfig(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                            void *target) {
-    struct worker_spec *cluster = target;
-    cluster->kubeconfig_line = config_line(reader, place);
-    config_read_paths(reader, place, value, &cluster->kubeconfig_path);
-}
+static const struct config_word drains[] = {{"finish", DRAIN_FINISH}, {"move", DRAIN_MOVE}};
 
-static void read_drain(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    static const char *const words[] = {"finish", "move"};
-    int index = config_read_word(reader, place, value, words, 2, "finish or move");
-    if (index >= 0)
-        *(enum drain *)target = index == 0 ? DRAIN_FINISH : DRAIN_MOVE;
+static void read_weight(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    int64_t weight = *(uint32_t *)target;
+    config_read_whole(reader, place, value, &weight);
+    *(uint32_t *)target = (uint32_t)weight;
 }
 
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -88,12 +75,13 @@ static void read_rate_limit(struct config_reader *reader, const struct config_pl
 void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"kubeconfig", read_kubeconfig, 0, false, "Several are merged, as in KUBECONFIG."},
-        {"context", read_context, offsetof(struct worker_spec, context), false, "Default \"\"."},
+        {"kubeconfig", config_read_paths, offsetof(struct worker_spec, kubeconfig_path), false,
+         .help = "Several are merged, as in KUBECONFIG.", .line_at = offsetof(struct worker_spec, kubeconfig_line)},
+        {"context", read_context, offsetof(struct worker_spec, context), false, .help = "Default \"\"."},
     };
     struct worker_spec *cluster = target;
     cluster->line = config_line(reader, place);
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), cluster);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), cluster);
     if (!cluster->kubeconfig_path && cluster->context[0] != '\0')
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
@@ -102,23 +90,24 @@ void config_read_management(struct config_reader *reader, const struct config_pl
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct worker_spec, settings.name), true,
-         "Recorded in annotations of workloads: a renamed cluster is a different cluster."},
-        {"kubeconfig", read_kubeconfig, 0, true, "Several are merged, as in KUBECONFIG."},
-        {"context", read_context, offsetof(struct worker_spec, context), false, "Default \"\"."},
-        {"labels", read_labels, 0, false, "Labels of the worker."},
+         .help = "Recorded in annotations of workloads: a renamed cluster is a different cluster.", CONFIG_LABEL},
+        {"kubeconfig", config_read_paths, offsetof(struct worker_spec, kubeconfig_path), true,
+         .help = "Several are merged, as in KUBECONFIG.", .line_at = offsetof(struct worker_spec, kubeconfig_line)},
+        {"context", read_context, offsetof(struct worker_spec, context), false, .help = "Default \"\"."},
+        {"labels", read_labels, 0, false, .help = "Labels of the worker."},
         {"cordoned", config_read_bool, offsetof(struct worker_spec, cordoned), false,
-         "Default false. Whether nothing new is placed there."},
-        {"drain", read_drain, offsetof(struct worker_spec, drain), false,
-         "Empties the worker: what runs there ends there, or is moved."},
+         .help = "Default false. Whether nothing new is placed there."},
+        {"drain", config_read_word, offsetof(struct worker_spec, drain), false,
+         .help = "Empties the worker: what runs there ends there, or is moved.", CONFIG_WORDS(drains)},
         {"maxActive", config_read_max_active, 0, false,
-         "Default: any number. How many unfinished workloads it may have."},
+         .help = "Default: any number. How many unfinished workloads it may have."},
         {"capacity", config_read_choice, offsetof(struct worker_spec, capacity), false,
-         "Instead of placement.capacity."},
-        {"weight", config_read_weight, offsetof(struct worker_spec, settings.weight), false,
-         "Default 1. Its share with policy weighted."},
-        {"rateLimit", read_rate_limit, 0, false, "Instead of the host's."},
+         .help = "Instead of placement.capacity."},
+        {"weight", read_weight, offsetof(struct worker_spec, settings.weight), false,
+         .help = "Default 1. Its share with policy weighted.", .min = 1, .max = 1000000},
+        {"rateLimit", read_rate_limit, 0, false, .help = "Instead of the host's."},
         {"namespaces", config_read_worker_namespaces, offsetof(struct worker_spec, settings.namespaces), false,
-         "Whose workloads are placed there, of those that the host's rule permits."},
+         .help = "Whose workloads are placed there, of those that the host's rule permits."},
     };
     struct config *config = reader->config;
     struct worker_spec *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
@@ -130,7 +119,7 @@ static void read_worker(struct config_reader *reader, const struct config_place 
     worker->origin_text = text_format("%s:%zu", reader->file, worker->line);
     reader->no_memory |= !worker->origin_text;
     config_keep(reader, &worker->context, "");
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), worker);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), worker);
     if (!worker->settings.name) {
         worker->settings.name = text_format("workers[%zu]", place->index);
         reader->no_memory |= !worker->settings.name;

@@ -54,10 +54,11 @@ void config_read_credential_plugins(struct config_reader *reader, const struct c
                                     const struct json *value, void *target) {
     static const struct config_field fields[] = {
         {"allow", read_allow, 0, true,
-         "Names, which are searched in PATH, or absolute paths. A kubeconfig may run nothing else."},
+         .help = "Names, which are searched in PATH, or absolute paths. A kubeconfig may run nothing else."},
         {"env", read_env, 0, false,
-         "Environment variables that a kubeconfig in a Secret may set for them. Default: the profile, region and "
-         "credentials of AWS and Azure (docs/credentials.md)."},
+         .help =
+             "Environment variables that a kubeconfig in a Secret may set for them. Default: the profile, region and "
+             "credentials of AWS and Azure (docs/credentials.md)."},
     };
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), target);
 }

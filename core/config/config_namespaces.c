@@ -68,23 +68,23 @@ static void read_selector(struct config_reader *reader, const struct config_plac
 void config_read_namespaces(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"allow", read_allow, 0, false, "Default: all. Only these namespaces, or patterns with '*'."},
-        {"deny", read_deny, 0, false, "Default [kube-*]. Never these; goes before allow."},
-        {"selector", read_selector, 0, false, "Default: all. Only namespaces whose labels match, besides."},
+        {"allow", read_allow, 0, false, .help = "Default: all. Only these namespaces, or patterns with '*'."},
+        {"deny", read_deny, 0, false, .help = "Default [kube-*]. Never these; goes before allow."},
+        {"selector", read_selector, 0, false, .help = "Default: all. Only namespaces whose labels match, besides."},
     };
     char **rule = target;
     if (reader->describe || json_get(value, "deny"))
         config_keep(reader, rule, "");
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), rule);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), rule);
 }
 
 void config_read_worker_namespaces(struct config_reader *reader, const struct config_place *place,
                                    const struct json *value, void *target) {
     static const struct config_field fields[] = {
-        {"allow", read_allow, 0, false, "Default: all that the host's rule permits."},
-        {"deny", read_deny, 0, false, "Default: none but those that the host's rule denies."},
+        {"allow", read_allow, 0, false, .help = "Default: all that the host's rule permits."},
+        {"deny", read_deny, 0, false, .help = "Default: none but those that the host's rule denies."},
         {"selector", read_selector, 0, false,
-         "Default: all. Of the labels of the namespace in the management cluster."},
+         .help = "Default: all. Of the labels of the namespace in the management cluster."},
     };
-    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), target);
 }

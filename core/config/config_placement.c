@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIST_MAX ((size_t)16 << 10)
 #define ACTIVE_MAX 1000000
-#define WEIGHT_MAX 1000000
 
 static void rule_clear(struct placement_rule *rule) {
     free((char *)rule->kinds);
@@ -31,22 +29,10 @@ void config_placement_clear(struct placement_options *placement) {
     placement->n_rules = 0;
 }
 
-static void read_policy(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    static const char *const words[] = {"leastActive", "ordered", "weighted", "binPack"};
-    int index =
-        config_read_word(reader, place, value, words, COUNT(words), "leastActive, ordered, weighted or binPack");
-    if (index >= 0)
-        *(enum placement_policy *)target = (enum placement_policy)index;
-}
-
-void config_read_lost(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                      void *target) {
-    static const char *const words[] = {"redispatch", "wait"};
-    int index = config_read_word(reader, place, value, words, COUNT(words), "redispatch or wait");
-    if (index >= 0)
-        *(bool *)target = index == 1;
-}
+static const struct config_word policies[] = {{"leastActive", PLACEMENT_LEAST_ACTIVE},
+                                              {"ordered", PLACEMENT_ORDERED},
+                                              {"weighted", PLACEMENT_WEIGHTED},
+                                              {"binPack", PLACEMENT_BIN_PACK}};
 
 // Selectors -------------------------------------------------------------------------------------------------------
 
@@ -175,16 +161,19 @@ static void read_namespaces(struct config_reader *reader, const struct config_pl
 
 static void read_rule(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"kinds", read_kinds, OF(kinds), false, "Default: all. Kind or plural.group; patterns with '*'."},
-        {"namespaces", read_namespaces, OF(namespaces), false, "Default: all. Patterns may have '*'."},
+        {"kinds", read_kinds, OF(kinds), false, .help = "Default: all. Kind or plural.group; patterns with '*'."},
+        {"namespaces", read_namespaces, OF(namespaces), false, .help = "Default: all. Patterns may have '*'."},
         {"namespaceSelector", config_read_selector, OF(namespace_selector), false,
-         "Default: all. Of the labels of namespaces of the management cluster."},
-        {"policy", read_policy, OF(policy), false, "Instead of placement.policy."},
-        {"workerSelector", config_read_selector, OF(worker_selector), false, "Instead of placement.workerSelector."},
-        {"requireFields", config_read_bool, OF(require_fields), false, "Instead of placement.requireFields."},
-        {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false, "Instead of placement.pendingTimeout."},
-        {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false, "Instead of placement.giveUpAfter."},
-        {"onWorkerLost", config_read_lost, OF(wait_when_lost), false, "Instead of onWorkerLost."},
+         .help = "Default: all. Of the labels of namespaces of the management cluster."},
+        {"policy", config_read_word, OF(policy), false, .help = "Instead of placement.policy.", CONFIG_WORDS(policies)},
+        {"workerSelector", config_read_selector, OF(worker_selector), false,
+         .help = "Instead of placement.workerSelector."},
+        {"requireFields", config_read_bool, OF(require_fields), false, .help = "Instead of placement.requireFields."},
+        {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false,
+         .help = "Instead of placement.pendingTimeout."},
+        {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false, .help = "Instead of placement.giveUpAfter."},
+        {"onWorkerLost", config_read_switch, OF(wait_when_lost), false, .help = "Instead of onWorkerLost.",
+         CONFIG_WORDS(config_lost_words)},
     };
     struct placement_options *placement = &reader->config->engine.placement;
     struct placement_rule *rule = config_grow(reader, &placement->rules, placement->n_rules, sizeof(*placement->rules));
@@ -195,7 +184,7 @@ static void read_rule(struct config_reader *reader, const struct config_place *p
     placement->n_rules++;
     if (placement->otherwise.worker_selector)
         config_keep(reader, (char **)&rule->worker_selector, placement->otherwise.worker_selector);
-    config_mapping(reader, place, value, fields, COUNT(fields), rule);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), rule);
 }
 
 // config_read_rules reads them later.
@@ -219,23 +208,24 @@ void config_read_rules(struct config_reader *reader, const struct config_place *
 void config_read_placement(struct config_reader *reader, const struct config_place *place, const struct json *value,
                            void *target) {
     static const struct config_field fields[] = {
-        {"policy", read_policy, OVERALL(policy), false,
-         "Default leastActive. Which of the workers that may have a workload gets it (docs/placement.md)."},
+        {"policy", config_read_word, OVERALL(policy), false,
+         .help = "Default leastActive. Which of the workers that may have a workload gets it (docs/placement.md).",
+         CONFIG_WORDS(policies)},
         {"workerSelector", config_read_selector, OVERALL(worker_selector), false,
-         "Default: all. Of the workers' labels."},
+         .help = "Default: all. Of the workers' labels."},
         {"requireFields", config_read_bool, OVERALL(require_fields), false,
-         "Default false. Whether a mirror that its worker drops fields of is withdrawn and placed elsewhere."},
+         .help = "Default false. Whether a mirror that its worker drops fields of is withdrawn and placed elsewhere."},
         {"pendingTimeout", config_read_duration, OVERALL(pending_timeout_ns), false,
-         "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
+         .help = "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
         {"giveUpAfter", config_read_duration, OVERALL(give_up_after_ns), false,
-         "Default 0: never. When a workload that no worker accepts or starts is given up."},
+         .help = "Default 0: never. When a workload that no worker accepts or starts is given up."},
         {"capacity", config_read_bool, offsetof(struct placement_options, capacity), false,
-         "Default false. Whether a workload is placed only where its requests fit (docs/capacity.md)."},
+         .help = "Default false. Whether a workload is placed only where its requests fit (docs/capacity.md)."},
         {"rules", read_rules, 0, false,
-         "By kind and namespace: the first that matches applies; its keys replace those above."},
+         .help = "By kind and namespace: the first that matches applies; its keys replace those above."},
     };
     struct placement_options *placement = target;
-    config_mapping(reader, place, value, fields, COUNT(fields), placement);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), placement);
 }
 
 // See core/engine/namespaces.h.
@@ -257,14 +247,7 @@ bool config_needs_namespaces(const struct config *config) {
 
 // Workers ---------------------------------------------------------------------------------------------------------
 
-static void read_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    int64_t found = json_int64(value, 0);
-    if (json_is(value, JSON_NUMBER) && found >= 1 && found <= ACTIVE_MAX)
-        *(size_t *)target = (size_t)found;
-    else
-        config_wrong(reader, place, value, "a whole number from 1 to 1000000");
-}
+static const struct config_field limit_field = {.min = 1, .max = ACTIVE_MAX};
 
 static void read_kind_limits(struct config_reader *reader, const struct config_place *place, const struct json *value,
                              void *target) {
@@ -278,7 +261,8 @@ static void read_kind_limits(struct config_reader *reader, const struct config_p
         char number[24];
         if (!text_is_label_key(json_key(member)))
             config_problem(reader, place, "found \"%s\", expected a kind such as Job or jobs.batch", json_key(member));
-        read_limit(reader, &(struct config_place){.up = place, .key = json_key(member)}, member, &limit);
+        config_read_whole(reader, &(struct config_place){.up = place, .key = json_key(member), .field = &limit_field},
+                          member, &limit);
         snprintf(number, sizeof number, "%zu", limit);
         labels_add(&text, json_key(member), number);
     }
@@ -290,14 +274,16 @@ static void read_kind_limits(struct config_reader *reader, const struct config_p
 void config_read_max_active(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"total", read_limit, offsetof(struct worker_spec, settings.max_active), false, "Of all kinds."},
-        {"kinds", read_kind_limits, offsetof(struct worker_spec, settings.max_kinds), false, "Of each kind."},
+        {"total", config_read_whole, offsetof(struct worker_spec, settings.max_active), false, .help = "Of all kinds.",
+         .min = 1, .max = ACTIVE_MAX},
+        {"kinds", read_kind_limits, offsetof(struct worker_spec, settings.max_kinds), false, .help = "Of each kind."},
     };
     struct worker_spec *worker = target;
     if (reader->describe || json_is(value, JSON_OBJECT))
-        config_mapping(reader, place, value, fields, COUNT(fields), worker);
+        config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), worker);
     else if (json_is(value, JSON_NUMBER))
-        read_limit(reader, place, value, &worker->settings.max_active);
+        config_read_whole(reader, &(struct config_place){.up = place->up, .key = place->key, .field = &limit_field},
+                          value, &worker->settings.max_active);
     else
         config_wrong(reader, place, value, "a whole number, or {total: N, kinds: {jobs.batch: N}}");
 }
@@ -320,13 +306,4 @@ bool config_wants_any_capacity(const struct config *config) {
     for (size_t w = 0; w < config->n_workers; w++)
         any |= config_wants_capacity(config, config->workers[w].capacity);
     return any;
-}
-
-void config_read_weight(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    int64_t found = json_int64(value, 0);
-    if (json_is(value, JSON_NUMBER) && found >= 1 && found <= WEIGHT_MAX)
-        *(uint32_t *)target = (uint32_t)found;
-    else
-        config_wrong(reader, place, value, "a whole number from 1 to 1000000");
 }

@@ -17,7 +17,9 @@
 #define FOUND_MAX 100
 #define KEYS_MAX 32
 #define RATE_MAX 1e6
-#define STATUS_BYTES_MIN ((size_t)16 << 10)
+#define STATUS_BYTES_MIN (16 << 10)
+#define WHOLE_MAX 1e15
+#define SIZE_LIMIT ((int64_t)64 << 30)
 
 // Appends the JSON pointer of a place, root first.
 static void place_pointer(const struct config_place *place, struct buffer *out) {
@@ -126,7 +128,7 @@ static void describe_fields(struct config_reader *reader, const struct config_pl
                             const struct config_field *fields, size_t count, void *target) {
     describe_key(reader, place, "a mapping");
     for (size_t i = 0; i < count; i++) {
-        const struct config_place at = {.up = place, .key = fields[i].key};
+        const struct config_place at = {.up = place, .key = fields[i].key, .field = &fields[i]};
         reader->field = &fields[i];
         fields[i].read(reader, &at, NULL, (char *)target + fields[i].offset);
     }
@@ -184,6 +186,14 @@ static const struct config_field *find_field(const struct config_field *fields, 
     return NULL;
 }
 
+static void read_field(struct config_reader *reader, struct config_place *at, const struct config_field *field,
+                       const struct json *value, void *target) {
+    at->field = field;
+    if (field->line_at)
+        *(size_t *)((char *)target + field->line_at) = config_line(reader, at);
+    field->read(reader, at, value, (char *)target + field->offset);
+}
+
 bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
                     const struct config_field *fields, size_t count, void *target) {
     if (reader->describe) {
@@ -200,7 +210,7 @@ bool config_mapping(struct config_reader *reader, const struct config_place *pla
         if (!field)
             unknown_key(reader, &at, fields, count);
         else if (!json_is(member, JSON_NULL))
-            field->read(reader, &at, member, (char *)target + field->offset);
+            read_field(reader, &at, field, member, target);
     }
     for (size_t i = 0; i < count; i++) {
         const struct json *member = json_get(value, fields[i].key);
@@ -234,9 +244,18 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 
 void config_read_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
-    const char *text = config_text(reader, place, value, "a string");
-    if (text)
+    const struct config_field *field = place->field;
+    const char *expected = field->expected ? field->expected : "a string";
+    const char *text = config_text(reader, place, value, expected);
+    if (text && field->is_valid && !field->is_valid(text))
+        config_wrong(reader, place, value, expected);
+    else if (text)
         config_keep(reader, target, text);
+}
+
+void config_read_section(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    config_mapping(reader, place, value, place->field->fields, place->field->n_fields, target);
 }
 
 // Removes "." and empty segments from an absolute path, so that equal paths compare equal. ".." stays: its meaning
@@ -306,16 +325,6 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
         config_keep(reader, target, paths.data);
 }
 
-void config_read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
-    const char *text = config_text(reader, place, value, expected);
-    if (text && !text_is_dns_label(text))
-        config_wrong(reader, place, value, expected);
-    else if (text)
-        config_keep(reader, target, text);
-}
-
 void config_read_bool(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     if (json_is(value, JSON_BOOL))
@@ -354,28 +363,86 @@ void config_read_rate(struct config_reader *reader, const struct config_place *p
         config_wrong(reader, place, value, "a number from 0 to 1000000");
 }
 
-int config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                     const char *const *words, size_t count, const char *expected) {
-    const char *text = json_string(value);
-    for (size_t i = 0; text && i < count; i++)
-        if (strcmp(text, words[i]) == 0)
-            return (int)i;
-    const char *meant = !text ? NULL : suggest(text, words, count);
-    if (meant)
-        config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected, meant);
-    else
-        config_wrong(reader, place, value, expected);
-    return -1;
+// "a, b or c".
+static void list_words(const struct config_field *field, struct buffer *out) {
+    for (size_t i = 0; i < field->n_words; i++)
+        buffer_printf(out, "%s%s", i == 0 ? "" : i + 1 < field->n_words ? ", " : " or ", field->words[i].word);
 }
 
-static void read_status_bytes(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                              void *target) {
-    size_t size = 0;
-    bool none = json_is(value, JSON_NUMBER) && json_double(value, -1) == 0;
-    if (none || (config_size(json_string(value), &size) && size >= STATUS_BYTES_MIN))
-        *(size_t *)target = size;
+static const struct config_word *find_word(struct config_reader *reader, const struct config_place *place,
+                                           const struct json *value) {
+    const struct config_field *field = place->field;
+    const char *text = json_string(value), *words[KEYS_MAX];
+    for (size_t i = 0; i < field->n_words; i++) {
+        words[i] = field->words[i].word;
+        if (text_equal(text, words[i]))
+            return &field->words[i];
+    }
+    AUTO_BUFFER(expected, POINTER_MAX);
+    list_words(field, &expected);
+    reader->no_memory |= expected.failed;
+    const char *meant = text ? suggest(text, words, field->n_words) : NULL;
+    if (meant && !expected.failed)
+        config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected.data, meant);
+    else if (!expected.failed)
+        config_wrong(reader, place, value, expected.data);
+    return NULL;
+}
+
+void config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    const struct config_word *word = find_word(reader, place, value);
+    if (word)
+        *(int *)target = word->value;
+}
+
+void config_read_switch(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    const struct config_word *word = find_word(reader, place, value);
+    if (word)
+        *(bool *)target = word->value;
+}
+
+void config_read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    const struct config_field *field = place->field;
+    double found = json_double(value, -1), max = field->max ? (double)field->max : WHOLE_MAX;
+    char range[64];
+    snprintf(range, sizeof range, "a whole number from %" PRId64 " to %" PRId64, field->min, field->max);
+    if (found >= (double)field->min && found <= max && found == (double)(int64_t)found)
+        *(int64_t *)target = (int64_t)found;
     else
-        config_wrong(reader, place, value, "a size of 16KiB or more, such as 1MiB, or 0");
+        config_wrong(reader, place, value, field->expected ? field->expected : range);
+}
+
+// "64MiB".
+static bool parse_size(const char *text, int64_t *size) {
+    static const struct {
+        const char *unit;
+        int64_t bytes;
+    } units[] = {{"KiB", (int64_t)1 << 10}, {"MiB", (int64_t)1 << 20}, {"GiB", (int64_t)1 << 30}};
+    char number[16];
+    size_t digits = text ? strspn(text, "0123456789") : 0;
+    if (digits == 0 || digits >= sizeof number)
+        return false;
+    text_copy(number, digits + 1, text);
+    for (size_t i = 0; i < CONFIG_COUNT(units); i++)
+        if (strcmp(text + digits, units[i].unit) == 0 && text_to_int64(number, size) &&
+            *size <= SIZE_LIMIT / units[i].bytes) {
+            *size *= units[i].bytes;
+            return true;
+        }
+    return false;
+}
+
+void config_read_size(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    int64_t size = 0;
+    bool none = json_is(value, JSON_NUMBER) && json_double(value, -1) == 0;
+    if ((none && place->field->is_optional) || (parse_size(json_string(value), &size) && size >= place->field->min))
+        *(size_t *)target = (size_t)size;
+    else
+        config_wrong(reader, place, value, place->field->expected);
 }
 
 void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -385,12 +452,15 @@ void config_read_rates(struct config_reader *reader, const struct config_place *
         size_t status_bytes;
     } found = {.qps = *qps, .burst = -1, .status_bytes = status_bytes ? *status_bytes : 0};
     static const struct config_field fields[] = {
-        {"qps", config_read_rate, offsetof(struct rates, qps), false, "Default 500. Requests per second; 0: no limit."},
+        {"qps", config_read_rate, offsetof(struct rates, qps), false,
+         .help = "Default 500. Requests per second; 0: no limit."},
         {"burst", config_read_rate, offsetof(struct rates, burst), false,
-         "Default 1000, twice qps if only qps is given. Requests at once after a pause."},
-        {"statusBytes", read_status_bytes, offsetof(struct rates, status_bytes), false,
-         "Default 1MiB. Bytes per second that the statuses of one worker may take in the management cluster, where "
-         "etcd keeps each version for up to 10 minutes; 256 times as much at once; 0: no limit (docs/security.md)."},
+         .help = "Default 1000, twice qps if only qps is given. Requests at once after a pause."},
+        {"statusBytes", config_read_size, offsetof(struct rates, status_bytes), false,
+         .help =
+             "Default 1MiB. Bytes per second that the statuses of one worker may take in the management cluster, where "
+             "etcd keeps each version for up to 10 minutes; 256 times as much at once; 0: no limit (docs/security.md).",
+         .min = STATUS_BYTES_MIN, .is_optional = true, .expected = "a size of 16KiB or more, such as 1MiB, or 0"},
     };
     if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]) - !status_bytes, &found))
         return;

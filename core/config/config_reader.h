@@ -3,6 +3,7 @@
 #ifndef WHARF_CONFIG_CONFIG_READER_H
 #define WHARF_CONFIG_CONFIG_READER_H
 
+#include "core/base/text.h"
 #include "core/config/config.h"
 #include "core/json/yaml.h"
 
@@ -25,6 +26,7 @@ struct config_place {
     const struct config_place *up; // NULL: this is the root
     const char *key;
     size_t index;
+    const struct config_field *field; // of a mapping; or NULL
 };
 
 typedef void config_read_fn(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -32,14 +34,35 @@ typedef void config_read_fn(struct config_reader *reader, const struct config_pl
 
 typedef void config_item_fn(struct config_reader *reader, const struct config_place *place, const struct json *item);
 
-// A key of a mapping; `read` is given the address of the struct plus `offset`.
+struct config_word { // of an enumeration
+    const char *word;
+    int value;
+};
+
+// A key of a mapping; `read` is given the address of the struct plus `offset`. Below `help`, each reader has its own.
 struct config_field {
     const char *key;
     config_read_fn *read;
     size_t offset;
     bool required;
-    const char *help; // what it means, and its default
+    const char *help;                   // what it means, and its default
+    size_t line_at;                     // offset of a size_t in the same struct, which gets the line; 0: none
+    const char *expected;               // in messages
+    const struct config_word *words;    // config_read_word, config_read_switch
+    size_t n_words;                     // the same
+    int64_t min, max;                   // config_read_whole, config_read_size; max 0: no maximum
+    bool is_optional;                   // config_read_size: may be 0
+    bool (*is_valid)(const char *text); // config_read_text; NULL: any
+    const struct config_field *fields;  // config_read_section
+    size_t n_fields;                    // the same
 };
+
+#define CONFIG_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CONFIG_WORDS(array) .words = (array), .n_words = CONFIG_COUNT(array)
+#define CONFIG_SECTION(array) .fields = (array), .n_fields = CONFIG_COUNT(array)
+#define CONFIG_LABEL                                                                                                   \
+    .is_valid = text_is_dns_label,                                                                                     \
+    .expected = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)"
 
 // "<file>:<line>: <key>: ...". `place` NULL: the file as a whole.
 void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...)
@@ -75,44 +98,39 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
 // Readers for fields; `target` is what the comment says.
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
-config_read_fn config_read_label;    // char *, an RFC 1123 label
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
 config_read_fn config_read_bool;     // bool
+config_read_fn config_read_word;     // an enumeration
+config_read_fn config_read_switch;   // bool, by words whose values are false and true
+config_read_fn config_read_whole;    // int64_t or size_t
+config_read_fn config_read_size;     // size_t, "64MiB"
 config_read_fn config_read_duration; // int64_t, 0 allowed
 config_read_fn config_read_positive; // int64_t, a duration that is not 0
 config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
 config_read_fn config_read_rate;     // double, not negative
-
-// The index of the word in the list, or -1 after reporting the problem. `expected`: "text or json".
-int config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                     const char *const *words, size_t count, const char *expected);
-
-// "64MiB"; false if it is not a size.
-bool config_size(const char *text, size_t *size);
+config_read_fn config_read_section;  // the struct of the section's fields
 
 // {qps, burst}; without burst it follows from qps. And statusBytes, if `status_bytes` is not NULL.
 void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        double *qps, double *burst, size_t *status_bytes);
 
+// "redispatch" and "wait", of a bool.
+extern const struct config_word config_lost_words[2];
+
+bool config_read_document(struct config_reader *reader); // false: it is no mapping
 // The sections, each with its own cross-checks.
 config_read_fn config_read_management;         // struct worker_spec
 config_read_fn config_read_workers;            // struct config
 config_read_fn config_read_workers_from;       // struct config_workers_from
 config_read_fn config_read_adapters;           // struct config
 config_read_fn config_read_placement;          // struct placement_options
-config_read_fn config_read_lost;               // bool: wait
 config_read_fn config_read_max_active;         // struct worker_spec
-config_read_fn config_read_weight;             // uint32_t
 config_read_fn config_read_choice;             // enum choice, from a boolean
-config_read_fn config_read_memory;             // struct config
 config_read_fn config_read_credential_plugins; // struct config
 config_read_fn config_read_seal;               // struct config_seal
-config_read_fn config_read_election;           // struct config_election
-config_read_fn config_read_shards;             // the same
 config_read_fn config_read_serve;              // struct config_serve
 config_read_fn config_read_namespaces;         // char *
 config_read_fn config_read_worker_namespaces;  // char *
-config_read_fn config_read_fencing;            // struct config
 // placement.rules, after all other keys: they fill in the keys that a rule omits.
 void config_read_rules(struct config_reader *reader, const struct config_place *root);
 void config_check_clusters(struct config_reader *reader);
@@ -120,6 +138,7 @@ void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);
 void config_check_election(struct config_reader *reader);
 void config_check_fencing(struct config_reader *reader);
+void config_check_memory(struct config_reader *reader);
 void config_check_workers_from(struct config_reader *reader, const struct config_place *place);
 
 // array_next, which notes no_memory. `list` is the address of the list's pointer.
@@ -127,9 +146,6 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 
 void config_adapter_clear(struct config_adapter *adapter);
 void config_placement_clear(struct placement_options *placement);
-void config_seal_clear(struct config_seal *seal);
-void config_election_clear(struct config_election *election);
-void config_serve_clear(struct config_serve *serve);
 void config_workers_from_clear(struct config_workers_from *from);
 
 #endif

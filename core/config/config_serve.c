@@ -11,23 +11,9 @@ bool config_serves(const struct config_serve *serve) {
     return serve->address || serve->socket;
 }
 
-void config_serve_clear(struct config_serve *serve) {
-    free(serve->address);
-    free(serve->socket);
-    free(serve->group);
-    free(serve->cert_file);
-    free(serve->key_file);
-}
-
-static void read_address(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                         void *target) {
-    static const char expected[] = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440";
-    const char *text = config_text(reader, place, value, expected);
+static bool is_address(const char *text) {
     struct address address;
-    if (text && !address_parse_port(text, &address))
-        config_wrong(reader, place, value, expected);
-    else if (text)
-        config_keep(reader, target, text);
+    return address_parse_port(text, &address);
 }
 
 static void read_socket(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -40,23 +26,11 @@ static void read_socket(struct config_reader *reader, const struct config_place 
                        strlen(*path), LOCAL_SOCKET_PATH_MAX);
 }
 
-static void read_group(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    const char *text = config_text(reader, place, value, "the name of a group");
-    if (text)
-        config_keep(reader, target, text);
-}
-
-static void read_tls(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                     void *target) {
-    static const struct config_field fields[] = {
-        {"certFile", config_read_path, offsetof(struct config_serve, cert_file), true,
-         "The certificate, and after it those between it and its authority, in PEM. Read again when it changes."},
-        {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, "Its private key, in PEM."},
-    };
-    if (config_mapping(reader, place, value, fields, sizeof fields / sizeof fields[0], target) && !reader->describe)
-        ((struct config_serve *)target)->tls_line = config_line(reader, place);
-}
+static const struct config_field tls[] = {
+    {"certFile", config_read_path, offsetof(struct config_serve, cert_file), true,
+     .help = "The certificate, and after it those between it and its authority, in PEM. Read again when it changes."},
+    {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, .help = "Its private key, in PEM."},
+};
 
 static bool has(const struct json *value, const char *key) {
     const struct json *member = json_get(value, key);
@@ -66,18 +40,23 @@ static bool has(const struct json *value, const char *key) {
 void config_read_serve(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     static const struct config_field fields[] = {
-        {"address", read_address, offsetof(struct config_serve, address), false,
-         "Address and port, in plain HTTP unless there is tls. Either this or socket is required."},
+        {"address", config_read_text, offsetof(struct config_serve, address), false,
+         .help = "Address and port, in plain HTTP unless there is tls. Either this or socket is required.",
+         .is_valid = is_address, .expected = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440"},
         {"socket", read_socket, offsetof(struct config_serve, socket), false,
-         "The Unix socket for callers on the host's machine. Default, where the folder exists or can be created: "
-         "PORT.sock (the address's) in $RUNTIME_DIRECTORY, else for root in /run/wharf, for a user in "
-         "$XDG_RUNTIME_DIR/wharf. Only root and the host's user may have write permission for its folder and the "
-         "folders above it."},
-        {"socketGroup", read_group, offsetof(struct config_serve, group), false,
-         "A group that may connect to the socket, too (mode 0660). Default: only root and the host's user may (0600)."},
-        {"tls", read_tls, 0, false, "TLS 1.2 or later at the address. The socket needs none."},
+         .help =
+             "The Unix socket for callers on the host's machine. Default, where the folder exists or can be created: "
+             "PORT.sock (the address's) in $RUNTIME_DIRECTORY, else for root in /run/wharf, for a user in "
+             "$XDG_RUNTIME_DIR/wharf. Only root and the host's user may have write permission for its folder and the "
+             "folders above it."},
+        {"socketGroup", config_read_text, offsetof(struct config_serve, group), false,
+         .help = "A group that may connect to the socket, too (mode 0660). Default: only root and the host's user may "
+                 "(0600).",
+         .expected = "the name of a group"},
+        {"tls", config_read_section, 0, false, .help = "TLS 1.2 or later at the address. The socket needs none.",
+         .line_at = offsetof(struct config_serve, tls_line), CONFIG_SECTION(tls)},
     };
-    if (!config_mapping(reader, place, value, fields, sizeof fields / sizeof fields[0], target) || reader->describe)
+    if (!config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), target) || reader->describe)
         return;
     if (has(value, "tls") && !has(value, "address"))
         config_problem(reader, place, "found tls without address, expected both");

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void provider_clear(struct config_access_provider *provider) {
     free(provider->name);
     json_free(provider->exec);
@@ -31,7 +29,7 @@ static void read_exec(struct config_reader *reader, const struct config_place *p
         return;
     }
     static const char *const keys[] = {"apiVersion", "command"};
-    for (size_t i = 0; i < COUNT(keys); i++) {
+    for (size_t i = 0; i < CONFIG_COUNT(keys); i++) {
         struct config_place at = {.up = place, .key = keys[i]};
         const struct json *member = json_get(value, keys[i]);
         if (!member)
@@ -47,9 +45,10 @@ static void read_exec(struct config_reader *reader, const struct config_place *p
 
 static void read_provider(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", config_read_text, offsetof(struct config_access_provider, name), true, "As ClusterProfiles name it."},
+        {"name", config_read_text, offsetof(struct config_access_provider, name), true,
+         .help = "As ClusterProfiles name it."},
         {"execConfig", read_exec, offsetof(struct config_access_provider, exec), true,
-         "As exec in a kubeconfig; its command must be allowed by credentialPlugins."},
+         .help = "As exec in a kubeconfig; its command must be allowed by credentialPlugins."},
     };
     struct config_workers_from *from = &reader->config->workers_from;
     struct config_access_provider *provider =
@@ -57,7 +56,7 @@ static void read_provider(struct config_reader *reader, const struct config_plac
     if (!provider)
         return;
     provider->line = config_line(reader, place);
-    config_mapping(reader, place, value, fields, COUNT(fields), provider);
+    config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), provider);
     if (!provider->name || !provider->exec) {
         provider_clear(provider);
         return;
@@ -78,29 +77,28 @@ static void read_providers(struct config_reader *reader, const struct config_pla
 static void read_cluster_profiles(struct config_reader *reader, const struct config_place *place,
                                   const struct json *value, void *target) {
     static const struct config_field fields[] = {
-        {"namespace", config_read_label, offsetof(struct config_workers_from, profile_namespace), true,
-         "Of the ClusterProfiles. Whoever may create ClusterProfiles there can add workers."},
+        {"namespace", config_read_text, offsetof(struct config_workers_from, profile_namespace), true,
+         .help = "Of the ClusterProfiles. Whoever may create ClusterProfiles there can add workers.", CONFIG_LABEL},
         {"accessProviders", read_providers, 0, true,
-         "Where credentials come from; the first one that a ClusterProfile offers is used."},
+         .help = "Where credentials come from; the first one that a ClusterProfile offers is used."},
     };
     struct config_workers_from *from = target;
-    from->cluster_profiles = config_mapping(reader, place, value, fields, COUNT(fields), from);
+    from->cluster_profiles = config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), from);
 }
 
 void config_read_workers_from(struct config_reader *reader, const struct config_place *place, const struct json *value,
                               void *target) {
     static const struct config_field fields[] = {
         {"directory", config_read_path, offsetof(struct config_workers_from, directory), false,
-         "Each NAME.kubeconfig or NAME.yaml in it is a worker."},
+         .help = "Each NAME.kubeconfig or NAME.yaml in it is a worker."},
         {"secrets", config_read_bool, offsetof(struct config_workers_from, secrets), false,
-         "Default false. Secrets labelled wharf.dev/worker=true in the host's namespace."},
+         .help = "Default false. Secrets labelled wharf.dev/worker=true in the host's namespace."},
         {"clusterProfiles", read_cluster_profiles, 0, false,
-         "ClusterProfile objects (multicluster.x-k8s.io) of the management cluster."},
+         .help = "ClusterProfile objects (multicluster.x-k8s.io) of the management cluster."},
     };
     struct config_workers_from *from = target;
-    from->line = config_line(reader, place);
     size_t known = reader->problems->count;
-    if (config_mapping(reader, place, value, fields, COUNT(fields), from) && known == reader->problems->count &&
+    if (config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), from) && known == reader->problems->count &&
         !from->directory && !from->secrets && !from->cluster_profiles)
         config_problem(reader, place,
                        "found no source of workers, expected a directory, secrets: true or clusterProfiles");

@@ -33,8 +33,8 @@ bool worker_settings_copy(const struct worker_settings *from, struct worker_sett
 
 bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b) {
     struct worker_settings left = *a, right = *b;
-    bool equal = a->policy == b->policy && a->qps == b->qps && a->burst == b->burst &&
-                 a->max_active == b->max_active && a->weight == b->weight && a->order == b->order;
+    bool equal = a->policy == b->policy && a->qps == b->qps && a->burst == b->burst && a->max_active == b->max_active &&
+                 a->weight == b->weight && a->order == b->order;
     for (size_t i = 0; equal && i < WORKER_SETTINGS_TEXTS; i++) {
         const char *x = *worker_settings_text(&left, i), *y = *worker_settings_text(&right, i);
         equal = strcmp(x ? x : "", y ? y : "") == 0;
