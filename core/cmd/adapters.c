@@ -28,30 +28,23 @@ static void add_kind(struct text_table *table, const struct kind *kind) {
     table->failed |= !abi || !resource;
     const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
                                  kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+    for (size_t i = 0; i < COUNT(cells); i++)
         text_table_add(table, cells[i]);
 }
 
-static struct error *print_table(void *ctx, const struct config *config, const struct adapters *adapters,
-                                 struct problems *problems) {
-    (void)ctx, (void)config, (void)problems;
+static struct error *print_table(struct call *call, struct setup *setup) {
+    (void)call;
     static const char *const titles[] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
-    struct text_table table = {.n_columns = sizeof titles / sizeof titles[0]};
+    struct text_table table = {.n_columns = COUNT(titles)};
     for (size_t i = 0; i < table.n_columns; i++)
         text_table_add(&table, titles[i]);
-    for (size_t i = 0; i < adapters->n_kinds; i++)
-        add_kind(&table, adapters->kinds[i]);
-    bool printed = text_table_print(&table, 0, stdout);
-    text_table_free(&table);
-    return printed ? NULL : error_no_memory();
+    for (size_t i = 0; i < setup->adapters->n_kinds; i++)
+        add_kind(&table, setup->adapters->kinds[i]);
+    return text_table_end(&table, 0, stdout);
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_adapters, arguments, values, &code))
-        return code;
-    return setup_use(values[CONFIG], values[ADAPTERS], print_table, NULL);
+static struct error *run(struct call *call) {
+    return setup_use(call, print_table);
 }
 
 const struct subcommand subcommand_adapters = {

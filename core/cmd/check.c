@@ -25,8 +25,8 @@ static const struct flag flags[] = {
                         "the host"},
     [NAMESPACED] = {.name = "namespaced",
                     .argument = "A,B",
-                    .help = "with --online: what the host writes is asked for in these namespaces only, as wharf\n"
-                            "rbac --namespaced grants it"},
+                    .help = "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
+                            "--namespaced grants"},
 };
 
 struct check {
@@ -144,8 +144,8 @@ static void print_seal(const struct config *config) {
     switch (seal_source_of(config)) {
     case SEAL_FROM_NOTHING:
         printf(
-            "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); whoever may create objects in a "
-            "worker can forge a mirror\n",
+            "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); a user with the right to create "
+            "objects in a worker can forge a mirror\n",
             config->path);
         break;
     case SEAL_FROM_DEFAULT_SECRET:
@@ -158,7 +158,7 @@ static void print_seal(const struct config *config) {
     }
 }
 
-// The credential plugins that were found. `online` has run them.
+// The credential plugins; `online` has run them.
 static void print_plugins(const struct check *check, bool online) {
     for (size_t i = 0; i <= check->config->n_workers; i++) {
         const struct endpoint *endpoint = check->connections[i].endpoint;
@@ -196,34 +196,31 @@ static void print_success(const struct check *check) {
     print_plugins(check, check->online);
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_check, arguments, values, &code))
-        return code;
-    if (values[NAMESPACED] && !values[ONLINE])
-        return flags_usage_error(&subcommand_check, "--namespaced: expected --online too");
-    __attribute__((cleanup(check_cleanup))) struct check check = {.online = values[ONLINE],
+static struct error *run(struct call *call) {
+    const char *path = call->values[CONFIG], *namespaced = call->values[NAMESPACED];
+    if (namespaced && !call->values[ONLINE])
+        return error_new(ERROR_USAGE, "--namespaced: expected --online too");
+    __attribute__((cleanup(check_cleanup))) struct check check = {.online = call->values[ONLINE],
                                                                   .directory = {.source = SOURCE_DIRECTORY}};
-    struct error *error = values[NAMESPACED] ? rbac_read_namespaces(values[NAMESPACED], &check.namespaced) : NULL;
+    struct error *error = namespaced ? rbac_read_namespaces(namespaced, &check.namespaced) : NULL;
     if (!error)
-        error = setup_config(values[CONFIG], values[ADAPTERS], &check.problems, &check.config);
+        error = setup_config(path, call->values[ADAPTERS], &check.problems, &check.config);
     bool readable = !error && check.config && check.problems.count == 0;
     if (!error && check.config)
         error = check_files(&check);
     size_t count = main_print_problems(&check.problems);
     for (size_t i = 0; i < check.warnings.count; i++)
-        fprintf(stderr, "%s: warning: %s\n", values[CONFIG], check.warnings.list[i]);
+        fprintf(stderr, "%s: warning: %s\n", path, check.warnings.list[i]);
     if (!error && readable && check.n_workers == 0)
         warn_of_no_workers(&check);
     if (error)
-        return main_fail(error);
+        return error;
     if (count > 0 || !check.config) {
-        fprintf(stderr, "%s: %zu problem%s\n", values[CONFIG], count, count == 1 ? "" : "s");
-        return EXIT_FAILURE;
-    }
-    print_success(&check);
-    return EXIT_SUCCESS;
+        fprintf(stderr, "%s: %zu problem%s\n", path, count, count == 1 ? "" : "s");
+        call->code = EXIT_FAILURE;
+    } else
+        print_success(&check);
+    return NULL;
 }
 
 const struct subcommand subcommand_check = {
@@ -232,6 +229,6 @@ const struct subcommand subcommand_check = {
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "check the configuration, kubeconfigs and adapters",
-    .text = "Reads the configuration with every kubeconfig and certificate that it names, and loads every adapter.\n"
+    .text = "Reads the configuration with each of its kubeconfigs and certificates, and loads every adapter.\n"
             "Reports each problem on its own line on stderr. Exits with 0 if there are none, else with 1.\n",
 };

@@ -3,25 +3,68 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/kube/api/api_resources.h"
 #include "core/kube/api/cluster_id.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define APPLY_QUERY "?fieldManager=wharf&force=true"
 #define BODY_MAX ((size_t)64 << 20)
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define POLL_NS (200 * CLOCK_MS)
 
-char *cluster_kubeconfig(const char *kubeconfig) {
-    const char *variable = getenv("KUBECONFIG");
-    if (kubeconfig)
-        return strdup(kubeconfig);
-    if (variable && *variable != '\0')
-        return strdup(variable);
-    const char *home = getenv("HOME");
+char *cluster_kubeconfig(const char *flag) {
+    const char *variable = getenv("KUBECONFIG"), *home = getenv("HOME");
+    if (flag || (variable && *variable != '\0'))
+        return strdup(flag ? flag : variable);
     return text_format("%s/.kube/config", home ? home : "");
+}
+
+struct error *cluster_read_kubeconfigs(const char *paths, struct kubeconfig *out) {
+    AUTO_TEXT copy = strdup(paths);
+    struct error *error = copy ? NULL : error_no_memory();
+    char *rest = copy;
+    for (char *path; !error && (path = strsep(&rest, ":"));)
+        error = *path ? kubeconfig_add(out, path, true) : NULL;
+    return error;
+}
+
+struct error *cluster_load(const char *kubeconfig, const char *context, struct endpoint **out) {
+    const struct exec_policy any = {.any = true};
+    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
+    if (!paths)
+        return error_no_memory();
+    return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, out)
+                              : kubeconfig_load(paths, context, &any, out);
+}
+
+struct error *cluster_load_management(const struct config *config, const char *kubeconfig, struct endpoint **out) {
+    __attribute__((cleanup(connection_close))) struct cluster_connection configured = {.endpoint = NULL};
+    struct endpoint *users = NULL;
+    struct error *error =
+        connection_load(&configured, &config->management, &config->credential_plugins, clock_now().wall_ns);
+    error_free(cluster_load(kubeconfig, NULL, &users));
+    bool is_users = users && (error || endpoint_same_address(configured.endpoint, users));
+    if (users && !is_users)
+        endpoint_free(users);
+    *out = is_users ? users : TAKE(configured.endpoint);
+    if (!*out)
+        return error_wrap(error, "the management cluster of the configuration");
+    error_free(error);
+    return NULL;
+}
+
+struct error *cluster_connect(struct cluster *cluster, const char *role, struct endpoint *endpoint) {
+    cluster->role = role;
+    cluster->connection.endpoint = endpoint;
+    struct error *error = curl_transport_setup();
+    if (!error)
+        error = connection_open(&cluster->connection, NULL);
+    return error ? error : connection_client(&cluster->connection, role, &cluster->client);
 }
 
 static struct error *read_uid(struct cluster *cluster) {
@@ -37,84 +80,14 @@ static struct error *read_uid(struct cluster *cluster) {
     return error_new(ERROR_REFUSED, "%s", problem ? problem : response.message);
 }
 
-// Takes the endpoint, also on failure.
-static struct error *open_endpoint(struct cluster *cluster, struct endpoint *endpoint) {
-    cluster->connection.endpoint = endpoint;
-    struct error *error = endpoint_check(endpoint, clock_now().wall_ns);
+struct error *cluster_open(struct cluster *cluster, const char *role, struct error *error, struct endpoint **endpoint) {
+    cluster->connection.endpoint = *endpoint;
     if (!error)
-        error = curl_transport_setup();
+        error = endpoint_check(*endpoint, clock_now().wall_ns);
     if (!error)
-        error = connection_open(&cluster->connection, NULL);
+        error = cluster_connect(cluster, role, *endpoint);
     if (!error)
-        error = connection_client(&cluster->connection, cluster->role, &cluster->client);
-    if (!error)
-        error = error_wrap(read_uid(cluster), "%s (%s)", endpoint->description, endpoint->server);
-    return error;
-}
-
-struct error *cluster_load(const char *paths, const char *context, struct endpoint **out) {
-    const struct exec_policy any = {.any = true};
-    return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, out)
-                              : kubeconfig_load(paths, context, &any, out);
-}
-
-struct error *cluster_beside(const struct config *config, const char *kubeconfigs, struct endpoint **out) {
-    struct cluster_connection connection = {.endpoint = NULL};
-    struct endpoint *users = NULL;
-    struct error *error =
-        connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
-    struct error *unused = kubeconfigs ? cluster_load(kubeconfigs, "", &users) : NULL;
-    struct endpoint *own = TAKE(connection.endpoint);
-    bool is_users = users && (!own || endpoint_same_address(own, users));
-    *out = is_users ? TAKE(users) : TAKE(own);
-    endpoint_free(own);
-    endpoint_free(users);
-    error_free(unused);
-    connection_close(&connection);
-    if (!*out)
-        return error_wrap(error, "the management cluster of the configuration");
-    error_free(error);
-    return NULL;
-}
-
-struct error *cluster_open_management(struct cluster *cluster, const struct config *config, const char *kubeconfig) {
-    struct endpoint *endpoint = NULL;
-    cluster->role = "management";
-    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
-    struct error *error = paths ? cluster_beside(config, paths, &endpoint) : error_no_memory();
-    if (!error)
-        error = open_endpoint(cluster, endpoint);
-    return error_wrap(error, "management");
-}
-
-struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context) {
-    struct endpoint *endpoint = NULL;
-    cluster->role = role;
-    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
-    if (!paths)
-        return error_no_memory();
-    struct error *error = cluster_load(paths, context, &endpoint);
-    if (!error)
-        error = open_endpoint(cluster, endpoint);
-    return error_wrap(error, "%s", role);
-}
-
-struct error *cluster_open_text(struct cluster *cluster, const char *role, const char *text, size_t len,
-                                const char *name) {
-    struct endpoint *endpoint = NULL;
-    cluster->role = role;
-    struct error *error = kubeconfig_parse(text, len, name, NULL, NULL, &endpoint);
-    if (!error)
-        error = open_endpoint(cluster, endpoint);
-    return error_wrap(error, "%s", role);
-}
-
-struct error *cluster_open_here(struct cluster *cluster, const char *role) {
-    struct endpoint *endpoint = NULL;
-    cluster->role = role;
-    struct error *error = kubeconfig_in_cluster("", &endpoint);
-    if (!error)
-        error = open_endpoint(cluster, endpoint);
+        error = error_wrap(read_uid(cluster), "%s (%s)", (*endpoint)->description, (*endpoint)->server);
     return error_wrap(error, "%s", role);
 }
 
@@ -129,57 +102,160 @@ const char *cluster_server(const struct cluster *cluster) {
     return cluster->connection.endpoint->server;
 }
 
-struct one_call {
-    struct response *response;
+struct exchange {
+    struct response response;
     bool done;
 };
 
 static void on_done(void *ctx, const struct http_result *result) {
-    struct one_call *exchange = ctx;
-    response_read(exchange->response, result, VERB_RAW_GET);
+    struct exchange *exchange = ctx;
+    response_read(&exchange->response, result, VERB_RAW_GET);
     exchange->done = true;
 }
 
-static struct error *send_once(struct cluster *cluster, const struct http_request *request, struct response *response) {
-    struct one_call exchange = {.response = response};
-    const struct http_handler handler = {.done = on_done, .ctx = &exchange};
-    struct transport *transport = cluster->connection.transport;
-    *response = (struct response){.retry_after_ns = -1};
+static struct error *send_once(struct transport *transport, const struct http_request *request,
+                               struct exchange *exchange) {
+    const struct http_handler handler = {.done = on_done, .ctx = exchange};
+    response_clear(&exchange->response);
+    *exchange = (struct exchange){.response = {.retry_after_ns = -1}};
     if (transport->ops->submit(transport, request, &handler) == 0)
         return error_no_memory();
-    while (!exchange.done)
+    while (!exchange->done)
         curl_transport_poll(transport, POLL_NS);
     return NULL;
 }
 
-struct error *cluster_call(struct cluster *cluster, const struct http_request *request, struct response *response) {
+static struct error *refusal(const struct cluster *cluster, const struct http_request *request,
+                             const struct response *response) {
+    return error_new(response->code == 404 ? ERROR_NOT_FOUND : ERROR_REFUSED, "%s: %s %.*s: %s", cluster->role,
+                     http_method_name(request->method), (int)strcspn(request->path, "?"), request->path,
+                     response->message);
+}
+
+struct error *cluster_send(struct cluster *cluster, const struct http_request *request, struct json **out) {
     struct transport *transport = cluster->connection.transport;
+    struct exchange exchange = {.done = false};
     struct http_request full = *request;
     full.accept = "application/json";
     full.max_body = BODY_MAX;
     full.timeout_ns = TIMEOUT_NS;
-    struct error *error = send_once(cluster, &full, response);
-    if (error || response->reason != REASON_UNAUTHORIZED || !transport->ops->refresh(transport))
-        return error;
-    response_clear(response);
-    return send_once(cluster, &full, response);
+    full.body_len = full.body ? strlen(full.body) : 0;
+    struct error *error = send_once(transport, &full, &exchange);
+    if (!error && exchange.response.reason == REASON_UNAUTHORIZED && transport->ops->refresh(transport))
+        error = send_once(transport, &full, &exchange);
+    if (!error && (exchange.response.reason != REASON_OK || (out && !exchange.response.value)))
+        error = refusal(cluster, request, &exchange.response);
+    if (out)
+        *out = error ? NULL : TAKE(exchange.response.value);
+    response_clear(&exchange.response);
+    return error;
 }
 
-struct error *cluster_refusal(const struct cluster *cluster, const struct http_request *request,
-                              const struct response *response) {
-    return error_new(ERROR_REFUSED, "%s: %s %.*s: %s", cluster->role, http_method_name(request->method),
-                     (int)strcspn(request->path, "?"), request->path, response->message);
+static struct error *ignore_missing(struct error *error) {
+    if (!error || error->code != ERROR_NOT_FOUND)
+        return error;
+    error_free(error);
+    return NULL;
 }
 
 struct error *cluster_get(struct cluster *cluster, const char *path, struct json **out) {
-    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    const struct http_request request = {.method = HTTP_GET, .path = path};
+    return ignore_missing(cluster_send(cluster, &(struct http_request){.method = HTTP_GET, .path = path}, out));
+}
+
+struct error *cluster_patch(struct cluster *cluster, const char *path, const char *body) {
+    const struct http_request request = {
+        .method = HTTP_PATCH, .path = path, .content_type = "application/merge-patch+json", .body = body};
+    return path && body ? ignore_missing(cluster_send(cluster, &request, NULL)) : error_no_memory();
+}
+
+static const struct {
+    const char *kind, *word, *root; // `word` as kubectl prints it
+} kinds[] = {
+    {"Namespace", "namespace", "/api/v1"},
+    {"ServiceAccount", "serviceaccount", "/api/v1"},
+    {"Secret", "secret", "/api/v1"},
+    {"ClusterRole", "clusterrole.rbac.authorization.k8s.io", "/apis/rbac.authorization.k8s.io/v1"},
+    {"ClusterRoleBinding", "clusterrolebinding.rbac.authorization.k8s.io", "/apis/rbac.authorization.k8s.io/v1"},
+    {"Role", "role.rbac.authorization.k8s.io", "/apis/rbac.authorization.k8s.io/v1"},
+    {"RoleBinding", "rolebinding.rbac.authorization.k8s.io", "/apis/rbac.authorization.k8s.io/v1"},
+};
+
+static size_t index_of(const char *kind) {
+    size_t i = 0;
+    while (i + 1 < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i].kind, kind) != 0)
+        i++;
+    return i;
+}
+
+char *cluster_path(const char *kind, const char *namespace_, const char *name) {
+    size_t index = index_of(kind);
+    AUTO_BUFFER(path, 4096);
+    buffer_text(&path, kinds[index].root);
+    if (namespace_) {
+        buffer_text(&path, "/namespaces/");
+        text_percent_encode(&path, namespace_);
+    }
+    buffer_printf(&path, "/%.*ss", (int)strcspn(kinds[index].word, "."), kinds[index].word);
+    if (name) {
+        buffer_char(&path, '/');
+        text_percent_encode(&path, name);
+    }
+    return buffer_take(&path, NULL);
+}
+
+// With the namespace, which kubectl does not print: commands write to two clusters.
+static void print_done(const struct cluster *cluster, const char *kind, const char *namespace_, const char *name,
+                       const char *what) {
+    printf("%s: %s/%s %s%s%s\n", cluster->role, kinds[index_of(kind)].word, name, what,
+           namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "");
+    fflush(stdout);
+}
+
+struct error *cluster_get_object(struct cluster *cluster, const char *kind, const char *namespace_, const char *name,
+                                 struct json **out) {
     *out = NULL;
-    struct error *error = cluster_call(cluster, &request, &response);
-    if (error || response.code == 404)
-        return error;
-    if (response.reason != REASON_OK || !response.value)
-        return cluster_refusal(cluster, &request, &response);
-    *out = TAKE(response.value);
-    return NULL;
+    AUTO_TEXT path = cluster_path(kind, namespace_, name);
+    return path ? cluster_get(cluster, path, out) : error_no_memory();
+}
+
+struct error *cluster_apply(struct cluster *cluster, const struct json *object) {
+    const char *kind = json_string_or(json_get(object, "kind"), ""), *name = object_name(object);
+    const char *namespace_ = json_string(json_path(object, "metadata", "namespace", NULL));
+    AUTO_TEXT path = cluster_path(kind, namespace_, name);
+    AUTO_TEXT query = path ? text_format("%s" APPLY_QUERY, path) : NULL;
+    AUTO_TEXT body = json_text(object, NULL);
+    AUTO_JSON before = NULL;
+    AUTO_JSON after = NULL;
+    struct error *error = query && body ? cluster_get(cluster, path, &before) : error_no_memory();
+    const struct http_request request = {
+        .method = HTTP_PATCH, .path = query, .content_type = "application/apply-patch+yaml", .body = body};
+    bool stays = before && strcmp(kind, "Namespace") == 0;
+    if (!error && !stays)
+        error = cluster_send(cluster, &request, &after);
+    bool same = stays || (before && strcmp(object_version(before), object_version(after)) == 0);
+    if (!error)
+        print_done(cluster, kind, namespace_, name, !before ? "created" : same ? "unchanged" : "configured");
+    return error;
+}
+
+struct error *cluster_delete(struct cluster *cluster, const char *kind, const char *namespace_, const char *name) {
+    AUTO_TEXT path = cluster_path(kind, namespace_, name);
+    const struct http_request request = {.method = HTTP_DELETE, .path = path};
+    struct error *error = path ? cluster_send(cluster, &request, NULL) : error_no_memory();
+    if (!error)
+        print_done(cluster, kind, namespace_, name, "deleted");
+    return ignore_missing(error);
+}
+
+struct error *cluster_serves(struct cluster *cluster, const char *group, const char *plural,
+                             const char *const *versions, bool *served) {
+    struct error *error = NULL;
+    *served = false;
+    for (size_t i = 0; !error && !*served && versions[i]; i++) {
+        AUTO_TEXT path = api_resources_path(group, versions[i]);
+        AUTO_JSON list = NULL;
+        error = path ? cluster_get(cluster, path, &list) : error_no_memory();
+        *served = list && api_resources_find(list, plural);
+    }
+    return error;
 }

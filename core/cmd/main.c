@@ -3,40 +3,11 @@
 #include "core/cmd/main.h"
 
 #include "core/base/suggest.h"
-#include "core/cmd/line/complete.h"
+#include "core/cmd/remote/remote.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int run_adapter(const struct arguments *arguments);
-static int run_help(const struct arguments *arguments);
-
-static const struct flag adapter_flags[] = {
-    {.name = "objects",
-     .argument = "DIR",
-     .help = "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
-             "without a kind are steps of its life: a status of its mirror, a patch by a user"},
-    {.name = "settings", .argument = "FILE", .help = "the adapter's settings, YAML"},
-    {.name = "save", .argument = "DIR", .help = "write an object that reproduces each finding into this folder"},
-    {.name = "quiet", .letter = 'q', .help = "print only findings, warnings and the summary"},
-    {.name = "verbose", .letter = 'v', .help = "print messages and all fields in the lives of the objects"},
-};
-
-// Parses its own flags.
-static const struct subcommand subcommand_adapter = {
-    .name = "adapter",
-    .run = run_adapter,
-    .operand = "test FILE.so",
-    .flags = adapter_flags,
-    .n_flags = sizeof(adapter_flags) / sizeof(adapter_flags[0]),
-    .summary = "test an adapter (for its author)",
-    .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
-            "generated from what its kinds declare, and on damaged variants of both. Reports which rules of\n"
-            "<wharf/adapter.h> it violates, and where they are written. With objects, also shows the phase after each\n"
-            "step of their lives and which changes were carried, and warns of rules and pointers that match nothing.\n"
-            "Exits with 0 if there are no findings, else with 1.\n",
-};
 
 enum { MAN, N_HELP_FLAGS };
 
@@ -45,6 +16,8 @@ static const struct flag help_flags[] = {
              .argument = "DIR",
              .help = "write a manual page of each command, or of COMMAND, into this folder"},
 };
+
+static struct error *run_help(struct call *call);
 
 static const struct subcommand subcommand_help = {
     .name = "help",
@@ -58,24 +31,24 @@ static const struct subcommand subcommand_help = {
         "the keys below it.\n",
 };
 
-static const struct subcommand *const commands[] = {
-    &subcommand_run,      &subcommand_check,   &subcommand_adapters, &subcommand_plan,       &subcommand_rbac,
-    &subcommand_init,     &subcommand_guard,   &subcommand_join,     &subcommand_leave,      &subcommand_adapter,
-    &subcommand_status,   &subcommand_explain, &subcommand_logs,     &subcommand_exec,       &subcommand_cordon,
-    &subcommand_uncordon, &subcommand_drain,   &subcommand_retry,    &subcommand_completion, &subcommand_version,
-    &subcommand_help};
+const struct subcommand *const main_commands[] = {&subcommand_run,        &subcommand_check,
+                                                  &subcommand_adapters,   &subcommand_plan,
+                                                  &subcommand_rbac,       &subcommand_init,
+                                                  &subcommand_guard,      &subcommand_join,
+                                                  &subcommand_leave,      &subcommand_adapter,
+                                                  &subcommand_status,     &subcommand_explain,
+                                                  &subcommand_logs,       &subcommand_exec,
+                                                  &subcommand_cordon,     &subcommand_uncordon,
+                                                  &subcommand_drain,      &subcommand_retry,
+                                                  &subcommand_completion, &subcommand_version,
+                                                  &subcommand_help,       NULL};
 
-#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define N_COMMANDS (COUNT(main_commands) - 1)
 
-const struct subcommand *const *main_commands(size_t *count) {
-    *count = N_COMMANDS;
-    return commands;
-}
-
-static const struct subcommand *find_command(const char *name) {
+const struct subcommand *main_find_command(const char *name) {
     for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(main_commands[i]->name, name) == 0)
+            return main_commands[i];
     return NULL;
 }
 
@@ -84,78 +57,66 @@ static void print_overview(FILE *out) {
           "Usage:\n  wharf COMMAND [flags]\n\nCommands:\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-10s %s\n", main_commands[i]->name, main_commands[i]->summary);
     fputs("\nUse \"wharf help COMMAND\" for more about a command, \"wharf help configuration\" for the configuration's "
           "keys.\n",
           out);
 }
 
-static int unknown_command(const char *name) {
+static struct error *unknown_command(const char *name) {
     const char *known[N_COMMANDS];
     for (size_t i = 0; i < N_COMMANDS; i++)
-        known[i] = commands[i]->name;
+        known[i] = main_commands[i]->name;
     const char *meant = suggest(name, known, N_COMMANDS);
-    fprintf(stderr, "error: unknown command \"%s\" for \"wharf\"%s%s%s\n", name, meant ? ", did you mean \"" : "",
-            meant ? meant : "", meant ? "\"?" : "");
-    fputs("See 'wharf help' for usage.\n", stderr);
-    return EXIT_USAGE;
+    return error_new(ERROR_USAGE, "unknown command \"%s\" for \"wharf\"%s%s%s", name, meant ? ", did you mean \"" : "",
+                     meant ? meant : "", meant ? "\"?" : "");
 }
 
-static int write_pages(const char *directory, const struct subcommand *only) {
-    struct error *error = NULL;
-    for (size_t i = 0; !error && i < N_COMMANDS; i++)
-        if (!only || commands[i] == only)
-            error = man_write(directory, commands[i]);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+static struct error *unknown_flag(const char *flag) {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        for (size_t j = 0; j < main_commands[i]->n_flags; j++) {
+            const char *name = main_commands[i]->flags[j].name;
+            if (name && strncmp(flag, "--", 2) == 0 && strcmp(flag + 2, name) == 0)
+                return error_new(ERROR_USAGE, "unknown flag: %s, did you mean \"wharf %s %s\"?", flag,
+                                 main_commands[i]->name, flag);
+        }
+    return error_new(ERROR_USAGE, "unknown flag: %s", flag);
 }
 
-static int run_help(const struct arguments *arguments) {
-    const char *values[N_HELP_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    struct arguments before = *arguments;
-    const char *key = NULL;
-    if (before.argc == 2 && strcmp(before.argv[0], HELP_CONFIGURATION) == 0 && before.argv[1][0] != '-')
-        key = before.argv[--before.argc];
-    if (!flags_read(&subcommand_help, &before, values, &code))
-        return code;
-    const char *topic = values[N_HELP_FLAGS];
-    if (topic && strcmp(topic, HELP_CONFIGURATION) == 0 && !values[MAN])
-        return help_print_configuration(key);
-    const struct subcommand *command = topic ? find_command(topic) : NULL;
+static struct error *run_help(struct call *call) {
+    const char *topic = call->operand[0];
+    bool configuration = topic && strcmp(topic, HELP_CONFIGURATION) == 0;
+    if (configuration && !call->values[MAN])
+        return help_print_configuration(call->operand[1]);
+    const struct subcommand *command = topic ? main_find_command(topic) : NULL;
     if (topic && !command)
         return unknown_command(topic);
-    if (values[MAN])
-        return write_pages(values[MAN], command);
-    if (!topic) {
+    struct error *error = NULL;
+    if (command && !call->values[MAN])
+        help_print(command);
+    else if (!call->values[MAN])
         print_overview(stdout);
-        return EXIT_SUCCESS;
-    }
-    help_print(command);
-    return EXIT_SUCCESS;
+    for (size_t i = 0; call->values[MAN] && !error && i < N_COMMANDS; i++)
+        if (!command || main_commands[i] == command)
+            error = man_write(call->values[MAN], main_commands[i]);
+    return error;
 }
 
-static int run_adapter(const struct arguments *arguments) {
-    for (int i = 0; i < arguments->argc; i++) {
-        if (strcmp(arguments->argv[i], "--help") != 0 && strcmp(arguments->argv[i], "-h") != 0)
-            continue;
-        help_print(&subcommand_adapter);
+static int run_command(const struct subcommand *command, char **arguments) {
+    struct call call = {.command = command};
+    struct error *error = flags_read(&call, arguments);
+    if (!error && call.help) {
+        help_print(command);
         return EXIT_SUCCESS;
     }
-    return main_adapter(arguments);
-}
-
-static int unknown_flag(const char *flag) {
-    fprintf(stderr, "error: unknown flag: %s", flag);
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        for (size_t j = 0; j < commands[i]->n_flags; j++) {
-            const char *name = commands[i]->flags[j].name;
-            if (!name || strncmp(flag, "--", 2) != 0 || strcmp(flag + 2, name) != 0)
-                continue;
-            fprintf(stderr, ", did you mean \"wharf %s %s\"?\nSee 'wharf help' for usage.\n", commands[i]->name, flag);
-            return EXIT_USAGE;
-        }
-    fputs("\nSee 'wharf help' for usage.\n", stderr);
-    return EXIT_USAGE;
+    if (!error && command->asks_host)
+        error = remote_open_call(&call);
+    if (!error)
+        error = command->run(&call);
+    remote_close(call.remote);
+    free(call.object);
+    (void)fflush(stdout);
+    return error ? main_fail(error, command) : call.code;
 }
 
 static bool is_called(const char *program, const char *name) {
@@ -165,7 +126,7 @@ static bool is_called(const char *program, const char *name) {
 
 static int dispatch(int argc, char **argv) {
     if (argc > 0 && is_called(argv[0], COMPLETE_KUBECTL))
-        return main_complete(&(struct arguments){.argc = argc - 1, .argv = argv + 1}, true);
+        return main_complete(argv + 1, true);
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;
@@ -176,11 +137,11 @@ static int dispatch(int argc, char **argv) {
     else if (strcmp(name, "--version") == 0)
         name = subcommand_version.name;
     if (strcmp(name, COMPLETE_COMMAND) == 0)
-        return main_complete(&(struct arguments){.argc = argc - 2, .argv = argv + 2}, false);
-    const struct subcommand *command = find_command(name);
+        return main_complete(argv + 2, false);
+    const struct subcommand *command = main_find_command(name);
     if (command)
-        return command->run(&(struct arguments){.argc = argc - 2, .argv = argv + 2});
-    return name[0] == '-' ? unknown_flag(name) : unknown_command(name);
+        return run_command(command, argv + 2);
+    return main_fail(name[0] == '-' ? unknown_flag(name) : unknown_command(name), NULL);
 }
 
 int main(int argc, char **argv) {

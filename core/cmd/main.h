@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the program, one file or folder each, and what they share. A command returns the exit code: 0, 1 if
-// it found problems, EXIT_USAGE for an invalid command line.
+// The commands of the program, one file or folder each, and the description of their command lines: one table that the
+// parser, the help, the manual pages and the shells' completion share.
 #ifndef WHARF_CMD_MAIN_H
 #define WHARF_CMD_MAIN_H
 
@@ -9,24 +9,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define EXIT_USAGE 2
-
-// What follows the command's name; argv[-1] is that name.
-struct arguments {
-    int argc;
-    char **argv;
-};
+#define FLAGS_MAX 24
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 struct flag {
-    const char *name; // "config" of --config; NULL: it has a letter only
-    char letter;      // 'f' of -f; 0: it has a name only
+    const char *name; // "config" of --config; NULL: only a letter
+    char letter;      // 'f' of -f; 0: only a name
     bool required;
-    const char *argument; // "FILE"; NULL: it takes none
-    const char *fallback; // its value where it is not given, or NULL
-    const char *help;     // may have several lines
+    const char *argument;            // "FILE"; NULL: the flag takes no value
+    const char *fallback;            // the value if the flag is not given, or NULL
+    const char *help;                // may have several lines
+    const char *const *words;        // the allowed values, ends with NULL; NULL: any value
+    bool (*check)(const char *text); // whether the value is valid; NULL: any value is
+    const char *expected;            // by `check`, for its message: "the name of a namespace"
 };
+#define WORDS(...)                                                                                                     \
+    (const char *const[]) {                                                                                            \
+        __VA_ARGS__, NULL                                                                                              \
+    }
+
+#define CHECK_NAMESPACE .check = text_is_dns_label, .expected = "the name of a namespace"
+#define CHECK_ACCOUNT .check = text_is_dns_label, .expected = "the name of a ServiceAccount"
+#define CHECK_DURATION .check = flags_is_duration, .expected = "a duration, as in 30m"
 
 #define FLAG_CONFIG                                                                                                    \
     { .name = "config", .argument = "FILE", .fallback = "/etc/wharf/wharf.yaml", .help = "the configuration file" }
@@ -38,30 +46,55 @@ struct flag {
 #define FLAG_MANAGEMENT_CONTEXT                                                                                        \
     {                                                                                                                  \
         .name = "management-context", .argument = "CONTEXT",                                                           \
-        .help = "the management cluster's (default: that of --config, else the current one)"                           \
+        .help = "the management cluster's context (default: that of --config, else the current one)"                   \
     }
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
-    { .name = "management-kubeconfig", .argument = "FILE", .help = "if it is in another file than --kubeconfig" }
+    {                                                                                                                  \
+        .name = "management-kubeconfig", .argument = "FILE",                                                           \
+        .help = "the management cluster's kubeconfig, if another file than --kubeconfig"                               \
+    }
 #define FLAG_ACCOUNT                                                                                                   \
     {                                                                                                                  \
-        .name = "account", .argument = "NAME", .fallback = "wharf",                                                    \
+        .name = "account", .argument = "NAME", .fallback = "wharf", CHECK_ACCOUNT,                                     \
         .help = "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                     \
-                "cluster need different ones"                                                                          \
+                "cluster need different accounts"                                                                      \
     }
 #define FLAG_HOST_NAMESPACE                                                                                            \
     {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAMESPACE",                                                   \
+        .name = "namespace", .letter = 'n', .argument = "NAMESPACE", CHECK_NAMESPACE,                                  \
         .help = "the host's own namespace (default: the configuration's, else wharf-system)"                           \
     }
+#define FLAG_NAMESPACE                                                                                                 \
+    {                                                                                                                  \
+        .name = "namespace", .letter = 'n', .argument = "NAME",                                                        \
+        .help = "namespace of the workload (default: the context's)"                                                   \
+    }
 
-#define MAIN_OBJECT "KIND/NAME" // how the operand of commands about one object begins
+#define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
+#define OPERAND_WORKER "WORKER"
+
+// A command line, and what its command made of it.
+struct call {
+    const struct subcommand *command;
+    const char *values[FLAGS_MAX]; // of the flags; NULL: not given; "": a flag without a value is given
+    const char *operand[2];
+    char *object;                // "job/train" of an operand OPERAND_OBJECT
+    char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
+    const struct flag *no_value; // a flag at the end of the line that lacks its value
+    bool help;                   // --help is given
+    struct remote *remote;       // of a command that asks the host
+    int code;                    // to exit with, if `run` returns no error
+};
 
 struct subcommand {
     const char *name;
-    int (*run)(const struct arguments *arguments);
-    const char *operand; // "[COMMAND]"; NULL: none is allowed
+    struct error *(*run)(struct call *call);
+    const char *operand;              // "[COMMAND]", in brackets if optional; NULL: none is allowed
+    const char *const *operand_words; // the allowed operands, as `words` of a flag
     const struct flag *flags;
     size_t n_flags;
+    bool asks_host; // has REMOTE_FLAGS, by which call->remote is opened before `run`
+    bool own_flags; // parses call->rest, the whole line, itself
     const char *summary;
     const char *text;
 };
@@ -69,33 +102,53 @@ struct subcommand {
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
     subcommand_init, subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain,
     subcommand_cordon, subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs,
-    subcommand_exec, subcommand_guard;
+    subcommand_exec, subcommand_guard, subcommand_adapter;
 
-// All of them, in the order of the overview.
-const struct subcommand *const *main_commands(size_t *count);
+// All commands, in the order of the overview; ends with NULL.
+extern const struct subcommand *const main_commands[];
+const struct subcommand *main_find_command(const char *name); // NULL: unknown
 
-int main_adapter(const struct arguments *arguments);
+// line/flags.c
+extern const struct flag flag_help; // --help, which each command has
+// Reads the arguments, which end with NULL, into call->values, operand and rest; ERROR_USAGE for what is not allowed.
+struct error *flags_read(struct call *call, char **arguments);
+// The same without checking values, up to the first argument that is wrong.
+struct error *flags_parse(struct call *call, char **arguments);
+// The value of the flag of this name; NULL: not given, or the command has no such flag.
+const char *flags_value(const struct call *call, const char *name);
+// Which of its words the value of a flag is; -1: it has none.
+int flags_word(const struct call *call, size_t flag);
+bool flags_is_duration(const char *text);
+int64_t flags_duration(const char *text); // of a value that was checked; 0 for NULL
+// "a, b or c"; NULL when out of memory. free()
+char *flags_list(const char *const *words);
+// "--phase: found "x", expected a, b or c; did you mean "a"?". `before` is "--phase: ", or "".
+struct error *flags_wrong_word(const char *before, const char *found, const char *const *words);
 
-// flags.c. Fills a value for each flag, and one more for the operand (MAIN_OBJECT: two more, as kubectl's `job train`
-// is accepted for `job/train`: the second one is NULL for `job/train`); NULL: not given, "" for a flag without argument
-// that is given. False: *code is the exit code; help or an error was printed.
-bool flags_read(const struct subcommand *command, const struct arguments *arguments, const char **values, int *code);
-int flags_usage_error(const struct subcommand *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-// help.c
+// line/help.c
 void help_print(const struct subcommand *command);
-#define HELP_CONFIGURATION "configuration"     // a topic that is not a command
-int help_print_configuration(const char *key); // NULL: all keys; else it and those below it
+#define HELP_CONFIGURATION "configuration"               // a topic that is not a command
+struct error *help_print_configuration(const char *key); // NULL: all keys; else this key and those below it
 
-// man.c. Writes DIRECTORY/wharf-NAME.1.
+// line/man.c. Writes DIRECTORY/wharf-NAME.1.
 struct error *man_write(const char *directory, const struct subcommand *command);
 
-// report.c
-// Prints one per line to stderr; returns their number.
+// line/complete.c
+#define COMPLETE_COMMAND "__complete" // hidden: `wharf __complete WORD... LAST`
+#define COMPLETE_FILES ":files"       // its only line where a file is expected
+// kubectl runs a program of this name to complete "kubectl wharf".
+#define COMPLETE_KUBECTL "kubectl_complete-wharf"
+// Prints the candidates for the last word, one per line, each with a description after a tab. For kubectl, a line with
+// the directive follows (github.com/spf13/cobra, ShellCompDirective).
+int main_complete(char **words, bool for_kubectl);
+
+// line/report.c
+// Prints the problems to stderr, one per line; returns their number.
 size_t main_print_problems(const struct problems *problems);
-// EXIT_USAGE for ERROR_USAGE, else 1; 0 for NULL.
-int main_exit_code(const struct error *error);
-// "error: ..." to stderr; takes the error. Returns its exit code.
-int main_fail(struct error *error);
+// Prints "error: ..." to stderr, and for an invalid command line where its help is; takes the error. Returns its exit
+// code.
+int main_fail(struct error *error, const struct subcommand *command);
+// Logs the end of a service; takes the error, or NULL. Returns the exit code.
+int main_log_end(struct error *error, const char *failed, const char *stopped);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/cmd/main.h"
+#include "core/cmd/document.h"
+#include "core/host/check/rights.h"
 #include "core/host/startup/load_adapters.h"
 
 #include <dirent.h>
@@ -33,6 +34,7 @@ void setup_read_names(const char *directory, struct setup_names *names) {
         if (len <= strlen(SUFFIX) || strcmp(found->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
             continue;
         char *name = strndup(found->d_name, len - strlen(SUFFIX));
+        names->has_generic |= text_equal(name, "generic");
         if (name)
             names->list[names->count++] = name;
     }
@@ -158,22 +160,71 @@ struct error *setup_adapters(struct config *config, struct problems *problems, s
     return load_adapters(config, problems, out);
 }
 
-int setup_use(const char *path, const char *adapter_directory, setup_user *use, void *ctx) {
-    struct problems problems = {.count = 0};
-    struct config *config = NULL;
-    struct adapters *adapters = NULL;
-    struct error *error = setup_config(path, adapter_directory, &problems, &config);
-    if (!error && config)
-        error = setup_adapters(config, &problems, &adapters);
-    bool usable = !error && adapters;
-    if (usable)
-        error = use(ctx, config, adapters, &problems);
+void setup_free(struct setup *setup) {
+    adapters_free(setup->adapters);
+    config_free(setup->config);
+    problems_free(&setup->problems);
+    *setup = (struct setup){0};
+}
+
+struct error *setup_use(struct call *call, struct error *(*use)(struct call *call, struct setup *setup)) {
+    __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
+    struct error *error =
+        setup_config(flags_value(call, "config"), flags_value(call, "adapters"), &setup.problems, &setup.config);
+    if (!error && setup.config)
+        error = setup_adapters(setup.config, &setup.problems, &setup.adapters);
+    if (!error && setup.adapters)
+        error = use(call, &setup);
     fflush(stdout);
-    size_t count = main_print_problems(&problems);
-    problems_free(&problems);
-    adapters_free(adapters);
-    config_free(config);
-    if (error)
-        return main_fail(error);
-    return usable && count == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (main_print_problems(&setup.problems) > 0 || !setup.adapters)
+        call->code = EXIT_FAILURE;
+    return error;
+}
+
+struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out) {
+    AUTO_TEXT here = getcwd(NULL, 0);
+    AUTO_TEXT directory = here && adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
+    if (!here || (adapter_directory && !directory))
+        return error_new(ERROR_IO, "cannot read the current directory");
+    return config_without_file(from, directory, out);
+}
+
+static struct error *enable_names(struct config *config, const char *names) {
+    struct error *error = NULL;
+    size_t len = 0;
+    for (const char *rest = names, *at; !error && document_next_word(&rest, ',', &at, &len);) {
+        AUTO_TEXT name = strndup(at, len);
+        if (!name)
+            return error_no_memory();
+        if (!text_is_dns_label(name))
+            return error_new(ERROR_USAGE, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
+        error = config_enable(config, name);
+    }
+    return error;
+}
+
+struct error *setup_enabled(const struct call *call, const char *names, struct setup *out) {
+    const char *file = flags_value(call, "config"), *directory = flags_value(call, "adapters");
+    names = names ? names : flags_value(call, "adapters-enabled");
+    *out = (struct setup){.named = file};
+    if (file && names)
+        return error_new(ERROR_USAGE, "found --config and --adapters-enabled, expected one of them");
+    if (!file && !names && access(SETUP_DEFAULT_FILE, F_OK) == 0)
+        file = SETUP_DEFAULT_FILE;
+    out->from_file = file;
+    out->assumed = !file && !names;
+    struct error *error = file ? setup_config(file, directory, &out->problems, &out->config)
+                               : setup_without_file("--adapters-enabled", directory, &out->config);
+    if (!error && !file)
+        error = enable_names(out->config, names ? names : "job");
+    if (!error && out->config)
+        error = setup_adapters(out->config, &out->problems, &out->adapters);
+    if ((main_print_problems(&out->problems) > 0 || !out->adapters) && !error)
+        error = error_new(ERROR_INVALID, "the adapters could not be loaded");
+    return error;
+}
+
+const char *setup_namespace(const struct setup *setup, const struct call *call) {
+    const char *given = flags_value(call, "namespace"), *own = setup->config->namespace_;
+    return given ? given : own ? own : RIGHTS_NAMESPACE;
 }

@@ -9,21 +9,18 @@
 #define WHARF_COMMIT "" // not known
 #endif
 
-static int run(const struct arguments *arguments) {
-    const char *operand = NULL;
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_version, arguments, &operand, &code))
-        return code;
+static struct error *run(struct call *call) {
+    (void)call;
     const char *commit = WHARF_COMMIT;
     printf("wharf %s (%s%s%sadapter ABI %d.%d)\n", WHARF_VERSION, *commit ? "commit " : "", commit, *commit ? ", " : "",
            WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
-    return EXIT_SUCCESS;
+    return NULL;
 }
 
 const struct subcommand subcommand_version = {
     .name = "version",
     .run = run,
     .summary = "print the version",
-    .text = "Prints the version of the host, the commit that it was built from, if known, and the version of its\n"
-            "adapter ABI.\n",
+    .text =
+        "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n",
 };

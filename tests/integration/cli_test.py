@@ -226,12 +226,12 @@ class Usage(Case):
             (["logs", "job/x", "--tail", "many"], 'error: --tail: found "many", expected a number'),
             (["status", "--service-account", "x", "--server", "http://127.0.0.1:1"], 'error: --service-account: found "x", expected NAMESPACE/NAME'),
             (["drain", "w1", "--timeout", "soon"], 'error: --timeout: found "soon"'),
-            (["leave", "w1", "--keep-rbac", "--timeout", "soon"], "error: --timeout: found soon, expected a duration"),
-            (["join", "--context", "c", "--timeout", "soon"], "error: --timeout: found soon, expected a duration"),
+            (["leave", "w1", "--keep-rbac", "--timeout", "soon"], 'error: --timeout: found "soon", expected a duration'),
+            (["join", "--context", "c", "--timeout", "soon"], 'error: --timeout: found "soon", expected a duration'),
             (["join", "--context", "c", "--name", "W_1"], 'error: --name: found "W_1"'),
             (["join", "--context", "c", "--namespace", "W_1"], 'error: --namespace: found "W_1"'),
             (["join", "--context", "c", "--account", "W_1"], 'error: --account: found "W_1"'),
-            (["join", "--context", "c", "--server", "w1"], "error: --server: found w1"),
+            (["join", "--context", "c", "--server", "w1"], 'error: --server: found "w1"'),
             (["join", "--context", "c", "--labels", "-"], 'error: --labels: found "-"'),
             (["join", "--context", "c", "--namespaced", "A"], 'error: --namespaced: found "A"'),
             (["join", "--context", "c", "--config", "a", "--adapters-enabled", "job"], "error: found --config and --adapters-enabled"),
@@ -274,8 +274,8 @@ class Usage(Case):
             self.assertEqual((code, err, out.split()[0]), (0, "", key))
         for key, meant in (("serv.address", "serve.address"), ("pendingTimeout", "placement.pendingTimeout"), ("kubeconfig", "management.kubeconfig")):
             code, out, err = wharf("help", "configuration", key)
-            self.assertEqual((code, out, err), (2, "", 'error: unknown key "%s", did you mean "%s"? wharf help configuration lists all keys\n' % (key, meant)))
-        self.assertEqual(wharf("help", "configuration", "zzzzzzzzzzzz"), (2, "", 'error: unknown key "zzzzzzzzzzzz": wharf help configuration lists all keys\n'))
+            self.assertEqual((code, out, err), (2, "", 'error: unknown key "%s", did you mean "%s"? wharf help configuration lists all keys\nSee \'wharf help --help\' for usage.\n' % (key, meant)))
+        self.assertEqual(wharf("help", "configuration", "zzzzzzzzzzzz"), (2, "", 'error: unknown key "zzzzzzzzzzzz": wharf help configuration lists all keys\nSee \'wharf help --help\' for usage.\n'))
 
     def test_version_names_host_and_abi(self):
         for arguments in (["version"], ["--version"]):
@@ -481,7 +481,7 @@ class Directory(Case):
         for flag in ("--adapters", "--config"):
             code, out, err = wharf("check", flag + "=~/x")
             self.assertEqual((code, out), (2, ""))
-            self.assertEqual(err, "error: %s: found ~/x, expected an absolute path: ~ is not expanded\n" % flag)
+            self.assertEqual(err, "error: %s: found ~/x, expected an absolute path: ~ is not expanded\nSee 'wharf check --help' for usage.\n" % flag)
 
     def test_a_missing_kubeconfig_is_reported_at_the_line_of_its_key(self):
         self.write("wharf.yaml", "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement:\n  context: c\n"

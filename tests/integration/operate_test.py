@@ -499,7 +499,7 @@ class Drain(Case):
         self.assertEqual(code, 1)
         self.assertIn("worker w1 cordoned and draining (finish)\n", out)
         self.assertEqual(err.count("cannot reach the host"), 2, err)   # before the write, and while it waits
-        self.assertIn("it stays cordoned and draining", err)
+        self.assertIn("the worker stays cordoned and draining", err)
         self.assertNotIn("0 workloads", err)
 
 

@@ -211,10 +211,10 @@ class CommandLine(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self):
         self.fails(2, "flag is required: --for")
-        self.fails(2, "--for: found workers, expected management, worker or guard", "--for", "workers")
-        self.fails(2, "-o: found xml, expected yaml or json", "--for", "worker", "-o", "xml")
-        self.fails(2, "--namespace: found A", "--for", "worker", "-n", "A")
-        self.fails(2, "--account: found A", "--for", "worker", "--account", "A")
+        self.fails(2, '--for: found "workers", expected management, worker or guard', "--for", "workers")
+        self.fails(2, '-o: found "xml", expected yaml or json', "--for", "worker", "-o", "xml")
+        self.fails(2, '--namespace: found "A"', "--for", "worker", "-n", "A")
+        self.fails(2, '--account: found "A"', "--for", "worker", "--account", "A")
         self.fails(2, "--user: found", "--for", "worker", "--user", "a]b")
         job = ("--for", "worker", "--adapters", ADAPTERS, "--adapters-enabled")
         self.fails(1, 'did you mean "job"', *job, "jobb")

@@ -3,7 +3,6 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/enabled.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
@@ -33,17 +32,21 @@ static const struct flag flags[] = {
     [ORIGIN] = {.name = "origin",
                 .argument = "NAME",
                 .required = true,
+                .check = text_is_dns_label,
+                .expected = "the origin of a host",
                 .help = "the origin of the host whose mirrors are guarded (wharf.dev/origin)"},
     [NAMESPACE] = {.name = "namespace",
                    .letter = 'n',
                    .argument = "NAMESPACE",
                    .fallback = RIGHTS_NAMESPACE,
-                   .help = "of the Leases: the host's fencing.namespace"},
+                   CHECK_NAMESPACE,
+                   .help = "namespace of the Leases: the host's fencing.namespace"},
     [ACTION] = {.name = "action",
                 .argument = "ACTION",
                 .fallback = "suspend",
-                .help = "suspend: mirrors are suspended, or deleted where their kind cannot be;\ndelete: all are "
-                        "deleted"},
+                .words = WORDS("suspend", "delete"),
+                .help = "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
+                        "or delete all"},
     [CONFIG] = {.name = "config",
                 .argument = "FILE",
                 .help = "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
@@ -52,17 +55,23 @@ static const struct flag flags[] = {
     [ENABLED] = {.name = "adapters-enabled", .argument = "A,B", .help = "these adapters only"},
     [KUBECONFIG] = {.name = "kubeconfig",
                     .argument = "FILE",
-                    .help = "of the worker (default: the service account of the pod)"},
-    [CONTEXT] = {.name = "context", .argument = "CONTEXT", .help = "of --kubeconfig (default: the current one)"},
+                    .help = "the worker's kubeconfig (default: the service account of the pod)"},
+    [CONTEXT] = {.name = "context",
+                 .argument = "CONTEXT",
+                 .help = "context of --kubeconfig (default: the current one)"},
     [SERVE] = {.name = "serve",
                .argument = "ADDRESS",
-               .help = "an IP address with a port, where /livez, /readyz and /metrics are served (default: nowhere)"},
-    [LOG] = {.name = "log-format", .argument = "FORMAT", .fallback = "text", .help = "text or json"},
+               .help = "IP address with a port for /livez, /readyz and /metrics (default: none)"},
+    [LOG] = {.name = "log-format",
+             .argument = "FORMAT",
+             .fallback = "text",
+             .words = WORDS("text", "json"),
+             .help = "format of log lines"},
 };
 
 struct guard_program {
-    const char *const *values;
-    struct enabled enabled;
+    const struct call *call;
+    struct setup setup;
     struct signals *signals;
     struct cluster_connection connection;
     struct budget budget;
@@ -75,40 +84,34 @@ struct guard_program {
     sem_t stopped;
 };
 
-// All adapters of the directory but `generic`, which has no kinds without settings.
-static struct error *list_adapters(const char *directory, struct buffer *names) {
+// Loads the enabled adapters, or all of the directory but `generic`, which has no kinds without settings.
+static struct error *load(struct guard_program *program) {
+    const struct call *call = program->call;
+    if (call->values[CONFIG] || call->values[ENABLED])
+        return setup_enabled(call, NULL, &program->setup);
+    AUTO_BUFFER(names, NAMES_MAX);
     struct config *config = NULL;
-    struct error *error = directory ? NULL : config_without_file("wharf guard", NULL, &config);
+    __attribute__((cleanup(setup_names_free))) struct setup_names found = {.count = 0};
+    struct error *error = setup_without_file("wharf guard", call->values[ADAPTERS], &config);
     if (error)
         return error;
-    const char *where = directory ? directory : config->adapter_directory;
-    __attribute__((cleanup(setup_names_free))) struct setup_names found = {.count = 0};
-    setup_read_names(where, &found);
+    setup_read_names(config->adapter_directory, &found);
     for (size_t i = 0; i < found.count; i++)
         if (strcmp(found.list[i], "generic") != 0)
-            buffer_printf(names, "%s%s", names->len > 0 ? "," : "", found.list[i]);
-    if (names->len == 0)
-        error = error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard", where);
+            buffer_printf(&names, "%s%s", names.len > 0 ? "," : "", found.list[i]);
+    if (names.len == 0)
+        error = error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
+                          config->adapter_directory);
     config_free(config);
-    return error ? error : names->failed ? error_no_memory() : NULL;
-}
-
-static struct error *load(struct guard_program *program) {
-    const char *const *values = program->values;
-    AUTO_BUFFER(names, NAMES_MAX);
-    bool all = !values[CONFIG] && !values[ENABLED];
-    struct error *error = all ? list_adapters(values[ADAPTERS], &names) : NULL;
-    if (!error)
-        error = enabled_load(values[CONFIG], values[ADAPTERS], all ? names.data : values[ENABLED], &program->enabled);
-    return error;
+    return error ? error : names.failed ? error_no_memory() : setup_enabled(call, names.data, &program->setup);
 }
 
 static struct error *connect_worker(struct guard_program *program) {
     char context[] = "";
-    const char *const *values = program->values;
+    const char *const *values = program->call->values;
     struct worker_spec cluster = {.kubeconfig_path = (char *)values[KUBECONFIG],
                                   .context = values[CONTEXT] ? (char *)values[CONTEXT] : context};
-    const struct exec_policy *policy = &program->enabled.config->credential_plugins;
+    const struct exec_policy *policy = &program->setup.config->credential_plugins;
     budget_init(&program->budget, BUDGET_DEFAULT, 0, 0, NULL);
     struct error *error = curl_transport_setup();
     if (!error)
@@ -148,26 +151,26 @@ static unsigned make_page(void *ctx, enum http_page page, struct buffer *body) {
 
 static struct error *serve(struct guard_program *program) {
     struct http_source source = {.page = make_page, .ctx = program};
-    const char *address = program->values[SERVE];
+    const char *address = program->call->values[SERVE];
     program->status.at_ns = clock_now().mono_ns;
-    text_copy(program->status.origin, sizeof program->status.origin, program->values[ORIGIN]);
+    text_copy(program->status.origin, sizeof program->status.origin, program->call->values[ORIGIN]);
     return address ? error_wrap(http_server_start(address, &source, &program->server), "--serve") : NULL;
 }
 
 static int64_t tick(void *ctx, struct moment now) {
     struct guard_program *program = ctx;
-    const char *const *values = program->values;
+    const char *const *values = program->call->values;
     if (program->run)
         return work(program, now);
     struct guard_run_options options = {
         .guard = {.origin = values[ORIGIN],
                   .namespace_ = values[NAMESPACE],
                   .identity = program->identity,
-                  .action = strcmp(values[ACTION], "delete") == 0 ? GUARD_DELETES : GUARD_SUSPENDS},
+                  .action = flags_word(program->call, ACTION) > 0 ? GUARD_DELETES : GUARD_SUSPENDS},
         .transport = program->connection.transport,
         .budget = &program->budget,
-        .kinds = program->enabled.adapters->kinds,
-        .n_kinds = program->enabled.adapters->n_kinds,
+        .kinds = program->setup.adapters->kinds,
+        .n_kinds = program->setup.adapters->n_kinds,
         .watch_list = true,
         .seed = random_system()};
     struct error *error = guard_run_new(&options, now, &program->run);
@@ -196,7 +199,7 @@ static void name_process(char out[64]) {
 }
 
 static struct error *run_guard(struct guard_program *program) {
-    log_setup(strcmp(program->values[LOG], "json") == 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
+    log_setup(flags_word(program->call, LOG) > 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
     struct error *error = signals_start(&program->signals);
     if (!error && !log_start())
         error = error_new(ERROR_IO, "cannot start the log thread");
@@ -210,9 +213,9 @@ static struct error *run_guard(struct guard_program *program) {
         error = loop_start("guard", program->connection.transport, tick, program, &program->loop);
     if (error)
         return error;
-    log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", program->values[ORIGIN]},
-               {"namespace", program->values[NAMESPACE]}, {"action", program->values[ACTION]},
-               LOG_INT("kinds", program->enabled.adapters->n_kinds), {"serving", program->values[SERVE]});
+    log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", program->call->values[ORIGIN]},
+               {"namespace", program->call->values[NAMESPACE]}, {"action", program->call->values[ACTION]},
+               LOG_INT("kinds", program->setup.adapters->n_kinds), {"serving", program->call->values[SERVE]});
     signals_on_stop(program->signals, stop, program);
     while (sem_wait(&program->stopped) != 0)
         continue;
@@ -226,48 +229,22 @@ static void end(struct guard_program *program) {
         loop_stop(program->loop);
     guard_run_free(program->run);
     connection_close(&program->connection);
-    enabled_free(&program->enabled);
+    setup_free(&program->setup);
     signals_end(program->signals);
     (void)log_stop(LAST_LINES_NS);
     sem_destroy(&program->stopped);
     pthread_mutex_destroy(&program->mutex);
 }
 
-static int check(const char *const *values) {
-    const struct subcommand *command = &subcommand_guard;
-    if (!text_is_dns_label(values[ORIGIN]))
-        return flags_usage_error(command, "--origin: found %s, expected a name like that of a host's origin",
-                                 values[ORIGIN]);
-    if (!text_is_dns_label(values[NAMESPACE]))
-        return flags_usage_error(command, "--namespace: found %s, expected the name of a namespace", values[NAMESPACE]);
-    if (strcmp(values[ACTION], "suspend") != 0 && strcmp(values[ACTION], "delete") != 0)
-        return flags_usage_error(command, "--action: found %s, expected suspend or delete", values[ACTION]);
-    if (strcmp(values[LOG], "text") != 0 && strcmp(values[LOG], "json") != 0)
-        return flags_usage_error(command, "--log-format: found %s, expected text or json", values[LOG]);
-    return EXIT_SUCCESS;
-}
-
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_guard, arguments, values, &code))
-        return code;
-    code = check(values);
-    if (code != EXIT_SUCCESS)
-        return code;
-    struct guard_program program = {.values = values};
+static struct error *run(struct call *call) {
+    struct guard_program program = {.call = call};
     name_process(program.identity);
     sem_init(&program.stopped, 0, 0);
     pthread_mutex_init(&program.mutex, NULL);
     struct error *error = run_guard(&program);
-    if (error)
-        log_fields(LOG_ERROR, "wharf guard failed", {"error", error_text(error)});
-    else
-        log_plain(LOG_INFO, "wharf guard stopped");
-    code = main_exit_code(error);
-    error_free(error);
+    call->code = main_log_end(error, "wharf guard failed", "wharf guard stopped");
     end(&program);
-    return code;
+    return NULL;
 }
 
 const struct subcommand subcommand_guard = {
@@ -277,9 +254,10 @@ const struct subcommand subcommand_guard = {
     .n_flags = N_FLAGS,
     .summary = "stop mirrors in a worker that its host has lost",
     .text =
-        "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there; "
-        "if\n"
-        "that is not renewed for the host's fenceAfter, by the guard's own clock, the guard suspends or deletes the\n"
-        "host's mirrors, so that they do not run twice when the host reschedules their workloads. It acts only on a\n"
-        "Lease that it has seen, and never on mirrors of another origin. docs/fencing.md says more.\n",
+        "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there. "
+        "If\n"
+        "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
+        "deletes\n"
+        "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
+        "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
 };

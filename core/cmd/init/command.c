@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf init`: asks nothing, overwrites nothing, and says what comes next.
+// `wharf init`: writes a new file and prints the next commands.
 #include "core/base/text.h"
 #include "core/cmd/init/init.h"
 #include "core/cmd/main.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ static const struct flag flags[] = {
                 .letter = 'o',
                 .argument = "FILE",
                 .fallback = "wharf.yaml",
-                .help = "the file that is made, and never overwritten; - is standard output"},
+                .help = "the file to create, which must not exist; - is standard output"},
     [KUBECONFIG] = FLAG_KUBECONFIG,
     [MANAGEMENT_CONTEXT] = {.name = "management-context",
                             .argument = "CONTEXT",
@@ -27,17 +28,21 @@ static const struct flag flags[] = {
     [ADAPTERS] = FLAG_ADAPTERS,
 };
 
+static struct error *file_exists(const char *path) {
+    return error_new(ERROR_REFUSED, "%s exists and is not overwritten: -o names another file", path);
+}
+
 static struct error *write_new(const char *path, const struct buffer *text) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (file < 0 && errno == EEXIST)
-        return error_new(ERROR_REFUSED, "%s exists and is not overwritten: -o names another file", path);
     if (file < 0)
-        return error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+        return errno == EEXIST ? file_exists(path) : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
     size_t done = 0;
     ssize_t count = 0;
     while (done < text->len && (count = write(file, text->data + done, text->len - done)) > 0)
         done += (size_t)count;
-    struct error *error = done < text->len ? error_new(ERROR_IO, "%s: %s", path, strerror(errno)) : NULL;
+    struct error *error = NULL;
+    if (done < text->len)
+        error = error_new(ERROR_IO, "%s: %s", path, strerror(errno));
     if (close(file) != 0 && !error)
         error = error_new(ERROR_IO, "%s: %s", path, strerror(errno));
     if (error)
@@ -45,79 +50,70 @@ static struct error *write_new(const char *path, const struct buffer *text) {
     return error;
 }
 
-static void print_word(FILE *out, const char *word) {
+// A command line: words of wharf, and flags with values, which the shell gets in quotes; NULL ends them.
+static void print_command(const char *command, ...) {
     AUTO_BUFFER(text, TEXT_MAX);
-    text_shell_word(&text, word);
-    fputs(text.data ? text.data : "", out);
-}
-
-static void print_common(FILE *out, const char *const values[]) {
-    if (values[KUBECONFIG]) {
-        fputs(" --kubeconfig ", out);
-        print_word(out, values[KUBECONFIG]);
+    va_list args;
+    va_start(args, command);
+    buffer_printf(&text, "  wharf %s", command);
+    for (const char *flag; (flag = va_arg(args, const char *));) {
+        const char *value = va_arg(args, const char *);
+        if (value) {
+            buffer_printf(&text, " %s ", flag);
+            text_shell_word(&text, value);
+        }
     }
-    if (values[MANAGEMENT_CONTEXT]) {
-        fputs(" --management-context ", out);
-        print_word(out, values[MANAGEMENT_CONTEXT]);
-    }
+    va_end(args);
+    fputs(text.data ? text.data : "", stdout);
 }
 
-static void print_join(FILE *out, const char *const values[], const char *context) {
-    fputs("  wharf join --context ", out);
-    print_word(out, context);
-    print_common(out, values);
-    fputs(" --config ", out);
-    print_word(out, values[OUTPUT]);
-    fputc('\n', out);
+static void print_join(const char *const *values, const char *context) {
+    print_command("join", "--context", context, "--kubeconfig", values[KUBECONFIG], "--management-context",
+                  values[MANAGEMENT_CONTEXT], "--config", values[OUTPUT], NULL);
+    putchar('\n');
 }
 
-static void print_next(FILE *out, const char *const values[], const struct init *init) {
+static void print_next(const char *const *values, const struct init *init) {
     bool any = false;
-    fputs("Next:\n", out);
+    puts("Next:");
     if (!init->has_file) {
-        fputs("  wharf rbac --for management --config ", out);
-        print_word(out, values[OUTPUT]);
-        fputs(" | kubectl apply -f -\n", out);
+        print_command("rbac --for management", "--config", values[OUTPUT], NULL);
+        puts(" | kubectl apply -f -");
     }
-    fputs("  wharf run --config ", out);
-    print_word(out, values[OUTPUT]);
-    fputc('\n', out);
+    print_command("run", "--config", values[OUTPUT], NULL);
+    putchar('\n');
     for (size_t i = 0; i < init->n_contexts; i++) {
         if (init->contexts[i].management)
             continue;
-        print_join(out, values, init->contexts[i].name);
+        print_join(values, init->contexts[i].name);
         any = true;
     }
     if (!any)
-        print_join(out, values, "CONTEXT");
+        print_join(values, "CONTEXT");
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_init, arguments, values, &code))
-        return code;
+static struct error *run(struct call *call) {
+    const char *path = call->values[OUTPUT];
     __attribute__((cleanup(init_clear))) struct init init = {.kubeconfig = NULL};
     AUTO_BUFFER(text, TEXT_MAX);
-    bool to_file = strcmp(values[OUTPUT], "-") != 0;
-    struct error *error = NULL;
-    if (to_file && access(values[OUTPUT], F_OK) == 0)
-        error = error_new(ERROR_REFUSED, "%s exists and is not overwritten: -o names another file", values[OUTPUT]);
-    if (!error)
-        error = init_find(&init, values[KUBECONFIG], values[MANAGEMENT_CONTEXT], values[ADAPTERS]);
+    bool to_file = strcmp(path, "-") != 0;
+    if (to_file && access(path, F_OK) == 0)
+        return file_exists(path);
+    struct error *error =
+        init_find(&init, call->values[KUBECONFIG], call->values[MANAGEMENT_CONTEXT], call->values[ADAPTERS]);
     if (!error && !init_write(&init, &text))
         error = error_no_memory();
     if (!error && to_file)
-        error = write_new(values[OUTPUT], &text);
+        error = write_new(path, &text);
     if (error)
-        return main_fail(error);
-    if (!to_file) {
+        return error;
+    if (!to_file)
         fputs(text.data, stdout);
-        return EXIT_SUCCESS;
+    else {
+        printf("%s created\n", path);
+        print_next(call->values, &init);
     }
-    printf("%s created\n", values[OUTPUT]);
-    print_next(stdout, values, &init);
-    return EXIT_SUCCESS;
+    return NULL;
 }
 
 const struct subcommand subcommand_init = {
@@ -128,6 +124,6 @@ const struct subcommand subcommand_init = {
     .summary = "write a first configuration",
     .text =
         "Writes a commented configuration: the management cluster of your kubeconfig's current context (or of the pod\n"
-        "that it runs in), the adapters whose kinds that cluster serves, and workers from Secrets. Prints the next\n"
-        "commands. Nothing is asked, no file is overwritten, and nothing is changed in any cluster.\n",
+        "of this process), the adapters for the kinds of that cluster, and workers from Secrets. Prints the next\n"
+        "commands. Asks no questions, overwrites no file, and changes nothing in any cluster.\n",
 };

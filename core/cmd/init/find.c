@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/init/init.h"
 #include "core/cmd/setup.h"
-#include "core/kube/api/api_resources.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 void init_clear(struct init *init) {
     cluster_close(&init->management);
-    enabled_free(&init->all);
+    setup_free(&init->all);
     for (size_t i = 0; i < init->n_contexts; i++)
         free(init->contexts[i].name);
     free(init->kinds);
@@ -25,26 +25,14 @@ void init_clear(struct init *init) {
 static char *absolute(const char *paths) {
     AUTO_TEXT here = getcwd(NULL, 0);
     AUTO_BUFFER(out, 65536);
-    for (const char *at = paths; here && *at != '\0';) {
-        size_t len = strcspn(at, ":");
+    size_t len = 0;
+    for (const char *rest = paths, *at; here && document_next_word(&rest, ':', &at, &len);) {
         AUTO_TEXT path = strndup(at, len);
         AUTO_TEXT full = path && len > 0 ? text_resolve_path(here, path) : NULL;
         if (full)
             buffer_printf(&out, "%s%s", out.len > 0 ? ":" : "", full);
-        at += len + (at[len] == ':' ? 1 : 0);
     }
     return here ? buffer_take(&out, NULL) : NULL;
-}
-
-static struct error *read_files(const char *paths, struct kubeconfig *files) {
-    struct error *error = NULL;
-    for (const char *at = paths; !error && *at != '\0';) {
-        size_t len = strcspn(at, ":");
-        AUTO_TEXT path = strndup(at, len);
-        error = path ? kubeconfig_add(files, path, true) : error_no_memory();
-        at += len + (at[len] == ':' ? 1 : 0);
-    }
-    return error;
 }
 
 static struct error *find_plugin(struct init *init, const struct kubeconfig *files) {
@@ -79,7 +67,7 @@ static struct error *find_contexts(struct init *init, const struct kubeconfig *f
 static struct error *read_kubeconfig(struct init *init, const char *context) {
     __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig files = {.count = 0};
     const char *current = NULL;
-    struct error *error = read_files(init->kubeconfig, &files);
+    struct error *error = cluster_read_kubeconfigs(init->kubeconfig, &files);
     if (!error)
         error = kubeconfig_current_context(&files, &current);
     init->has_file = files.count > 0;
@@ -99,35 +87,18 @@ static struct error *read_kubeconfig(struct init *init, const char *context) {
 // Adapters that need settings, like generic, do not load here; they are left to the user.
 static struct error *load_adapters_here(struct init *init, const char *directory) {
     __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
-    AUTO_TEXT here = getcwd(NULL, 0);
-    AUTO_TEXT full = here && directory ? text_resolve_path(here, directory) : NULL;
-    struct problems problems = {.count = 0};
-    struct error *error = config_without_file("--adapters", full, &init->all.config);
+    struct error *error = setup_without_file("--adapters", directory, &init->all.config);
     if (error)
         return error;
     setup_read_names(init->all.config->adapter_directory, &names);
-    for (size_t i = 0; !error && i < names.count; i++) {
-        init->has_generic |= strcmp(names.list[i], "generic") == 0;
+    init->has_generic = names.has_generic;
+    for (size_t i = 0; !error && i < names.count; i++)
         error = config_enable(init->all.config, names.list[i]);
-    }
     if (!error)
-        error = setup_adapters(init->all.config, &problems, &init->all.adapters);
+        error = setup_adapters(init->all.config, &init->all.problems, &init->all.adapters);
     if (!error && init->all.adapters->count == 0)
         error = error_new(ERROR_NOT_FOUND, "found no adapters in %s: --adapters DIR names another directory",
                           init->all.config->adapter_directory);
-    problems_free(&problems);
-    return error;
-}
-
-static struct error *is_served(struct init *init, struct init_kind *entry) {
-    struct error *error = NULL;
-    const wharf_kind *abi = &entry->kind->abi;
-    for (size_t i = 0; !error && !entry->served && abi->versions[i]; i++) {
-        AUTO_TEXT path = api_resources_path(abi->group, abi->versions[i]);
-        AUTO_JSON list = NULL;
-        error = path ? cluster_get(&init->management, path, &list) : error_no_memory();
-        entry->served = list && api_resources_find(list, abi->plural);
-    }
     return error;
 }
 
@@ -137,8 +108,9 @@ static struct error *find_kinds(struct init *init) {
     struct error *error = init->kinds ? NULL : error_no_memory();
     bool any = false;
     for (size_t i = 0; !error && i < adapters->n_kinds; i++) {
+        const wharf_kind *abi = &adapters->kinds[i]->abi;
         init->kinds[i].kind = adapters->kinds[i];
-        error = is_served(init, &init->kinds[i]);
+        error = cluster_serves(&init->management, abi->group, abi->plural, abi->versions, &init->kinds[i].served);
         any |= init->kinds[i].served;
     }
     if (!error && !any)
@@ -167,8 +139,11 @@ struct error *init_find(struct init *init, const char *kubeconfig, const char *c
                           init->kubeconfig);
     if (!error)
         error = load_adapters_here(init, adapters);
-    if (!error)
-        error = in_cluster ? cluster_open_here(&init->management, "management")
-                           : cluster_open(&init->management, "management", init->kubeconfig, init->context);
+    if (error)
+        return error;
+    struct endpoint *endpoint = NULL;
+    error =
+        in_cluster ? kubeconfig_in_cluster("", &endpoint) : cluster_load(init->kubeconfig, init->context, &endpoint);
+    error = cluster_open(&init->management, "management", error, &endpoint);
     return error ? error : find_kinds(init);
 }

@@ -5,7 +5,7 @@
 
 #include "core/base/buffer.h"
 #include "core/cmd/cluster.h"
-#include "core/cmd/enabled.h"
+#include "core/cmd/setup.h"
 
 #define INIT_CONTEXTS_MAX 100
 
@@ -28,7 +28,7 @@ struct init {
     struct init_context contexts[INIT_CONTEXTS_MAX];
     size_t n_contexts;
     struct cluster management;
-    struct enabled all; // all adapters that load without settings
+    struct setup all; // all adapters that load without settings
     bool has_generic;
     bool directory_given;
     struct init_kind *kinds; // of all, in their order

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host may do with its new credentials.
+// Checks the rights of the host's new credentials.
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
 #include "core/kube/api/access_review.h"
-#include "core/kube/api/api_resources.h"
 #include "core/kube/client/ask.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#define AUTHORIZER_NS (5 * CLOCK_SECOND) // until what was granted must be in effect
+#define AUTHORIZER_NS (5 * CLOCK_SECOND) // until granted rights must be in effect
 #define VERSIONS_MAX 16
 #define AGAIN_NS (50 * CLOCK_MS)
 
@@ -23,24 +22,17 @@ static struct error *denied(const struct access_review *question) {
 }
 
 static struct error *ask_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
-    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_JSON review = NULL;
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     if (!access_review_write(question, &body))
         return error_no_memory();
     const struct http_request request = {.method = HTTP_POST,
                                          .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                                          .content_type = "application/json",
-                                         .body = body.data,
-                                         .body_len = body.len};
-    struct error *error = cluster_call(cluster, &request, &response);
-    if (!error && response.reason != REASON_OK)
-        error = cluster_refusal(cluster, &request, &response);
-    *allowed = !error && json_bool(json_path(response.value, "status", "allowed", NULL), false);
+                                         .body = body.data};
+    struct error *error = cluster_send(cluster, &request, &review);
+    *allowed = json_bool(json_path(review, "status", "allowed", NULL), false);
     return error;
-}
-
-static void pause_briefly(void) {
-    nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
 }
 
 struct checking {
@@ -49,7 +41,7 @@ struct checking {
     size_t count;
 };
 
-// An authorizer learns of new roles within moments, not at once.
+// An authorizer applies new roles after a moment.
 static struct error *check_one(struct checking *checking, const struct access_review *question) {
     bool allowed = false;
     checking->count++;
@@ -57,20 +49,19 @@ static struct error *check_one(struct checking *checking, const struct access_re
         struct error *error = ask_once(checking->cluster, question, &allowed);
         if (error || allowed)
             return error;
-        if (clock_now().mono_ns >= checking->until_ns)
+        if (!remote_wait(checking->until_ns, AGAIN_NS))
             return denied(question);
-        pause_briefly();
     }
 }
 
-// Each verb of a right on one of its resources.
+// Checks each verb of a right on one of its resources.
 static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
                                  const char *namespace_) {
     struct error *error = NULL;
     const char *slash = strchr(resource, '/');
     AUTO_TEXT plural = strndup(resource, strcspn(resource, "/"));
-    for (const char *at = right->verbs; !error && *at != '\0';) {
-        size_t len = strcspn(at, ",");
+    size_t len = 0;
+    for (const char *rest = right->verbs, *at; !error && document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT verb = strndup(at, len);
         const struct access_review question = {.group = right->group,
                                                .resource = plural,
@@ -79,18 +70,16 @@ static struct error *check_verbs(struct checking *checking, const struct right *
                                                .name = right->name,
                                                .namespace_ = namespace_};
         error = verb && plural ? check_one(checking, &question) : error_no_memory();
-        at += len + strspn(at + len, ", ");
     }
     return error;
 }
 
 static struct error *check_right(struct checking *checking, const struct right *right, const char *namespace_) {
     struct error *error = NULL;
-    for (const char *at = right->resources; !error && *at != '\0';) {
-        size_t len = strcspn(at, ",");
+    size_t len = 0;
+    for (const char *rest = right->resources, *at; !error && document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT resource = strndup(at, len);
         error = resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory();
-        at += len + strspn(at + len, ", ");
     }
     return error;
 }
@@ -106,49 +95,44 @@ static struct error *check_scope(const struct join *join, struct checking *check
     return error;
 }
 
-// A kind that the worker lacks is no error: others may have it.
-static struct error *tell_kind(struct cluster *cluster, const char *group, const char *plural,
-                               const char *const *versions) {
-    struct error *error = NULL;
+// A kind that the worker lacks is no error: other workers may serve the kind.
+static struct error *report_kind(struct cluster *cluster, const char *group, const char *plural,
+                                 const char *const *versions) {
     bool served = false;
-    for (size_t i = 0; !error && !served && versions[i]; i++) {
-        AUTO_TEXT path = api_resources_path(group, versions[i]);
-        AUTO_JSON list = NULL;
-        error = path ? cluster_get(cluster, path, &list) : error_no_memory();
-        served = list && api_resources_find(list, plural);
-    }
+    struct error *error = cluster_serves(cluster, group, plural, versions, &served);
     if (!error && !served)
         printf("%s: does not serve %s%s%s: none of them will be placed there\n", cluster->role, plural,
                *group ? "." : "", group);
     return error;
 }
 
-// Those of the host, which may not be enabled here.
-static struct error *tell_kinds_of_host(struct cluster *cluster, const struct json *kinds) {
+// The kinds of the host, which may not be enabled here.
+static struct error *report_kinds_of_host(struct cluster *cluster, const struct json *kinds) {
     struct error *error = NULL;
     for (const struct json *kind = json_first(kinds); !error && kind; kind = json_next(kind)) {
         const char *versions[VERSIONS_MAX + 1] = {NULL};
         const struct json *version = json_first(json_get(kind, "versions"));
         for (size_t i = 0; version && i < VERSIONS_MAX; version = json_next(version))
             versions[i++] = json_string_or(version, "");
-        error = tell_kind(cluster, json_string_or(json_get(kind, "group"), ""),
-                          json_string_or(json_get(kind, "resource"), ""), versions);
+        error = report_kind(cluster, json_string_or(json_get(kind, "group"), ""),
+                            json_string_or(json_get(kind, "resource"), ""), versions);
     }
     return error;
 }
 
+// An API server accepts a new token after a moment.
 static struct error *open_as_host(struct join *join, int64_t until_ns, struct cluster *cluster) {
     AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
     struct error *error = join_kubeconfig(join, NULL, join->token, &kubeconfig);
-    for (bool again = true; !error && again;) {
-        error = cluster_open_text(cluster, join->worker.role, kubeconfig.data, kubeconfig.len, "the new credentials");
-        again = error && error->code == ERROR_REFUSED && clock_now().mono_ns < until_ns;
-        if (!again)
+    while (!error) {
+        struct endpoint *endpoint = NULL;
+        error = kubeconfig_parse(kubeconfig.data, kubeconfig.len, "the new credentials", NULL, NULL, &endpoint);
+        error = cluster_open(cluster, join->worker.role, error, &endpoint);
+        if (!error || error->code != ERROR_REFUSED || !remote_wait(until_ns, AGAIN_NS))
             break;
         error_free(error);
         error = NULL;
         cluster_close(cluster);
-        pause_briefly();
     }
     return error;
 }
@@ -159,15 +143,15 @@ struct error *join_check_rights(struct join *join) {
     struct checking checking = {.cluster = &cluster, .until_ns = clock_now().mono_ns + AUTHORIZER_NS};
     struct error *error = open_as_host(join, checking.until_ns, &cluster);
     if (!error)
-        error = rbac_rights(&join->rights, &join->enabled, &rights);
+        error = rbac_rights(&join->rights, &join->setup, &rights);
     for (size_t i = 0; !error && i < rights.count; i++)
         error = error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role);
-    bool asked = join->rights.given;
-    if (!error && asked)
-        error = tell_kinds_of_host(&cluster, json_get(join->needed.document, "kinds"));
-    for (size_t i = 0; !error && !asked && i < join->enabled.adapters->n_kinds; i++) {
-        const wharf_kind *kind = &join->enabled.adapters->kinds[i]->abi;
-        error = tell_kind(&cluster, kind->group, kind->plural, kind->versions);
+    bool reported = join->rights.given;
+    if (!error && reported)
+        error = report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds"));
+    for (size_t i = 0; !error && !reported && i < join->setup.adapters->n_kinds; i++) {
+        const wharf_kind *kind = &join->setup.adapters->kinds[i]->abi;
+        error = report_kind(&cluster, kind->group, kind->plural, kind->versions);
     }
     if (!error)
         printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);

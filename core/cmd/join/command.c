@@ -37,6 +37,14 @@ enum {
     N_FLAGS
 };
 
+static bool is_https(const char *text) {
+    return text_has_prefix(text, "https://");
+}
+
+static bool is_token_duration(const char *text) {
+    return flags_duration(text) >= TOKEN_SECONDS_MIN * CLOCK_SECOND;
+}
+
 static const struct flag flags[] = {
     [CONTEXT] = {.name = "context",
                  .argument = "CONTEXT",
@@ -45,7 +53,11 @@ static const struct flag flags[] = {
     [KUBECONFIG] = FLAG_KUBECONFIG,
     [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
     [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
-    [NAME] = {.name = "name", .argument = "NAME", .help = "the worker's name (default: made from the context's)"},
+    [NAME] = {.name = "name",
+              .argument = "NAME",
+              .check = text_is_dns_label,
+              .expected = "at most 63 lower-case letters, digits and '-'",
+              .help = "the worker's name (default: made from the context's)"},
     [LABELS] = {.name = "labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
     [ACCOUNT] = FLAG_ACCOUNT,
@@ -55,28 +67,33 @@ static const struct flag flags[] = {
     [NAMESPACED] = {.name = "namespaced",
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces of the worker"},
-    [WITHOUT_LOGS] = {.name = "without-logs", .help = "leave out what wharf logs needs"},
-    [EXEC] = {.name = "exec", .help = "add what wharf exec needs: the host may run commands in pods of the worker"},
-    [REDUCE_RIGHTS] = {.name = "reduce-rights",
-                       .help = "take away rights that the host had in the worker and needs no longer"},
+    [WITHOUT_LOGS] = {.name = "without-logs", .help = "without the rights for wharf logs"},
+    [EXEC] = {.name = "exec",
+              .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
+    [REDUCE_RIGHTS] = {.name = "reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
     [SERVER] = {.name = "server",
                 .argument = "URL",
+                .check = is_https,
+                .expected = "an address like https://10.0.0.1:6443",
                 .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
     [TOKEN_DURATION] = {.name = "token-duration",
                         .argument = "DURATION",
                         .fallback = "24h",
-                        .help = "life of the token, which the host renews when 80 % of it are over"},
+                        .check = is_token_duration,
+                        .expected = "a duration of at least 10m, as in 24h",
+                        .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
     [PRINT_ONLY] = {.name = "dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
     [TIMEOUT] = {.name = "timeout",
                  .argument = "DURATION",
                  .fallback = "60s",
-                 .help = "how long to wait for the host to show the worker Ready"},
+                 CHECK_DURATION,
+                 .help = "the longest wait for the host to show the worker Ready"},
 };
 
 static void join_clear(struct join *join) {
     cluster_close(&join->worker);
     cluster_close(&join->management);
-    enabled_free(&join->enabled);
+    setup_free(&join->setup);
     rbac_options_clear(&join->rights);
     join_needed_clear(&join->needed);
     join_needed_clear(&join->needed_with_logs);
@@ -103,53 +120,35 @@ static char *name_of_context(const char *context) {
     return strdup(name);
 }
 
-static struct error *read_duration(const char *flag, const char *text, int64_t min_seconds, int64_t *out_ns) {
-    if (clock_parse_duration(text, out_ns) && *out_ns >= min_seconds * CLOCK_SECOND)
-        return NULL;
-    return error_new(ERROR_USAGE, "%s: found %s, expected a duration like 24h of at least %llds", flag, text,
-                     (long long)min_seconds);
-}
-
-static struct error *read_options(const char *const values[], struct join *join) {
-    int64_t token_ns = 0;
+static struct error *read_options(const struct call *call, struct join *join) {
+    const char *const *values = call->values;
+    AUTO_JSON labels = NULL;
     join->labels = values[LABELS];
     join->rights.account = values[ACCOUNT];
     join->server = values[SERVER];
     join->rights.with_logs = !values[WITHOUT_LOGS];
     join->rights.with_exec = values[EXEC];
+    join->token_seconds = flags_duration(values[TOKEN_DURATION]) / CLOCK_SECOND;
+    join->timeout_ns = flags_duration(values[TIMEOUT]);
     join->name = values[NAME] ? strdup(values[NAME]) : name_of_context(values[CONTEXT]);
     if (!join->name)
         return error_no_memory();
     if (!text_is_dns_label(join->name))
-        return error_new(ERROR_USAGE, "--name: found \"%s\", expected at most 63 lower-case letters, digits and '-'",
-                         join->name);
-    if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
-        return error_new(ERROR_USAGE, "--namespace: found \"%s\", expected the name of a namespace", values[NAMESPACE]);
-    if (!text_is_dns_label(values[ACCOUNT]))
-        return error_new(ERROR_USAGE, "--account: found \"%s\", expected the name of a ServiceAccount",
-                         values[ACCOUNT]);
-    if (join->server && !text_has_prefix(join->server, "https://"))
-        return error_new(ERROR_USAGE, "--server: found %s, expected an address like https://10.0.0.1:6443",
-                         join->server);
-    struct error *error = read_duration("--token-duration", values[TOKEN_DURATION], TOKEN_SECONDS_MIN, &token_ns);
-    if (!error)
-        error = read_duration("--timeout", values[TIMEOUT], 0, &join->timeout_ns);
-    join->token_seconds = token_ns / CLOCK_SECOND;
-    if (!error)
-        error = join_check_labels(join->labels);
+        return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, flags[NAME].expected);
+    struct error *error = join_read_labels(join->labels, &labels);
     if (!error && values[NAMESPACED])
         error = rbac_read_namespaces(values[NAMESPACED], &join->rights);
     if (!error)
-        error = enabled_load(values[CONFIG], values[ADAPTERS], values[ENABLED], &join->enabled);
-    join->namespace_ = join->rights.namespace_ = error ? NULL : enabled_namespace(&join->enabled, values[NAMESPACE]);
+        error = setup_enabled(call, NULL, &join->setup);
+    join->namespace_ = join->rights.namespace_ = error ? NULL : setup_namespace(&join->setup, call);
     return error;
 }
 
-static struct error *open_clusters(const char *const values[], struct join *join) {
-    struct error *error = cluster_open(&join->worker, "worker", values[KUBECONFIG], values[CONTEXT]);
-    return error ? error
-                 : join_open_management(&join->management, &join->enabled, values[KUBECONFIG],
-                                        values[MANAGEMENT_KUBECONFIG], values[MANAGEMENT_CONTEXT]);
+static struct error *open_clusters(const struct call *call, struct join *join) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    error = cluster_open(&join->worker, "worker", error, &endpoint);
+    return error ? error : join_open_management(&join->management, call, &join->setup);
 }
 
 static bool is_loopback(const char *server) {
@@ -164,7 +163,7 @@ static bool is_loopback(const char *server) {
     return address.family == AF_INET6 ? memcmp(address.bytes, one, sizeof(one)) == 0 : address.bytes[0] == 127;
 }
 
-// Of a host that runs there, an address that only this machine reaches is none.
+// A host in the management cluster does not reach an address of this machine.
 static void warn_of_loopback(struct join *join) {
     const char *server = join->server ? join->server : cluster_server(&join->worker);
     AUTO_TEXT path = text_format("/apis/apps/v1/namespaces/%s/deployments/wharf", join->namespace_);
@@ -199,18 +198,10 @@ static struct error *print_dry_run(struct join *join) {
     return NULL;
 }
 
-// A drain that `wharf leave` began ends.
+// Ends a drain by `wharf leave`.
 static struct error *cancel_drain(struct join *join) {
-    static const char body[] = "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}";
-    __attribute__((cleanup(response_clear))) struct response response = {.message = NULL};
     AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
-    const struct http_request request = {.method = HTTP_PATCH,
-                                         .path = path,
-                                         .content_type = "application/merge-patch+json",
-                                         .body = body,
-                                         .body_len = sizeof(body) - 1};
-    struct error *error = path ? cluster_call(&join->management, &request, &response) : error_no_memory();
-    return !error && response.reason != REASON_OK ? cluster_refusal(&join->management, &request, &response) : error;
+    return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
 }
 
 static struct error *write_secret(struct join *join) {
@@ -246,28 +237,17 @@ static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
     return error;
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_join, arguments, values, &code))
-        return code;
+static struct error *run(struct call *call) {
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
-    struct error *error = read_options(values, &join);
+    bool dry_run = call->values[PRINT_ONLY];
+    struct error *error = read_options(call, &join);
     if (!error)
-        error = open_clusters(values, &join);
-    const struct join_host host = {.kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG]
-                                                                               : values[KUBECONFIG],
-                                   .context = values[MANAGEMENT_CONTEXT],
-                                   .namespace_ = join.namespace_,
-                                   .enabled = &join.enabled};
-    if (!error && join.enabled.assumed)
-        join_ask_needed(&join, &host);
+        error = open_clusters(call, &join);
+    if (!error && join.setup.assumed)
+        join_ask_needed(&join, call);
     if (!error)
-        error = join_worker(&join, values[PRINT_ONLY], values[REDUCE_RIGHTS]);
-    if (!error && !values[PRINT_ONLY])
-        error = join_await_ready(&join, &host);
-    fflush(stdout);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+        error = join_worker(&join, dry_run, call->values[REDUCE_RIGHTS]);
+    return error || dry_run ? error : join_await_ready(&join, call);
 }
 
 const struct subcommand subcommand_join = {
@@ -277,9 +257,9 @@ const struct subcommand subcommand_join = {
     .n_flags = N_FLAGS,
     .summary = "make a cluster a worker",
     .text =
-        "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with a kubeconfig for it "
-        "in\n"
-        "the management cluster, with your own rights on both. The host takes it up at once, and renews the token.\n"
-        "It can be repeated: to renew a token, to change labels, or after the enabled adapters changed. Without\n"
-        "--config and --adapters-enabled the running host is asked what it needs.\n",
+        "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with the worker's "
+        "kubeconfig\n"
+        "in the management cluster, with your own rights on both. The host adds the worker at once, and renews the\n"
+        "token. Repeat the command to renew a token, to change labels, or after a change of the enabled adapters.\n"
+        "Without --config and --adapters-enabled the running host reports the rights that it needs.\n",
 };

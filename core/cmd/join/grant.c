@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker's side: the host's namespace, account, rights and token.
-#include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
 #include "core/json/yaml.h"
 #include "core/kube/api/token_request.h"
@@ -10,37 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-struct json *join_namespace(const char *namespace_) {
-    AUTO_JSON object = json_new_object();
-    struct json *metadata = json_new_object();
-    bool made = object && json_set(metadata, "name", json_new_string(namespace_));
-    made = made && json_set(object, "apiVersion", json_new_string("v1")) &&
-           json_set(object, "kind", json_new_string("Namespace"));
-    if (!made) {
-        json_free(metadata);
-        return NULL;
-    }
-    return json_set(object, "metadata", metadata) ? TAKE(object) : NULL;
-}
-
 struct error *join_print_rights(const struct join *join, struct buffer *out) {
     AUTO_JSON namespace_ = join_namespace(join->namespace_);
     if (!namespace_ || !yaml_print(namespace_, out) || !buffer_text(out, "---\n"))
         return error_no_memory();
-    return rbac_print(&join->rights, &join->enabled, out);
+    return rbac_print(&join->rights, &join->setup, out);
 }
 
-// On the account, for which host it is.
-static struct error *mark(const struct join *join, struct json *object) {
+// Marks the account with the management cluster of its host.
+static struct error *mark_account(const struct join *join, struct json *object) {
     if (strcmp(json_string_or(json_get(object, "kind"), ""), "ServiceAccount") != 0)
         return NULL;
-    struct json *annotations = json_new_object();
-    bool made = annotations && json_set(annotations, JOIN_OWNER, json_new_string(join->management.uid));
-    if (!made) {
-        json_free(annotations);
-        return error_no_memory();
-    }
-    return json_set(json_get(object, "metadata"), "annotations", annotations) ? NULL : error_no_memory();
+    bool made = json_set(json_get(object, "metadata"), "annotations",
+                         document_make("{'" JOIN_OWNER "':%s}", join->management.uid));
+    return made ? NULL : error_no_memory();
 }
 
 struct error *join_grant(struct join *join) {
@@ -50,7 +33,7 @@ struct error *join_grant(struct join *join) {
     if (!error)
         error = yaml_parse_all("rbac", text.data, text.len, &objects);
     for (struct json *o = json_first(objects.value); !error && o; o = json_next(o)) {
-        error = mark(join, o);
+        error = mark_account(join, o);
         if (!error)
             error = cluster_apply(&join->worker, o);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clusters they are, by the uid of namespace kube-system.
+// The identity of clusters: the uid of namespace kube-system.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
@@ -7,12 +7,14 @@
 
 #include <string.h>
 
-struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
-                                   const char *management_kubeconfig, const char *management_context) {
-    if (enabled->from_file && !management_kubeconfig && !management_context)
-        return cluster_open_management(cluster, enabled->config, kubeconfig);
-    return cluster_open(cluster, "management", management_kubeconfig ? management_kubeconfig : kubeconfig,
-                        management_context);
+struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup) {
+    const char *kubeconfig = flags_value(call, "kubeconfig"), *own = flags_value(call, "management-kubeconfig");
+    const char *context = flags_value(call, "management-context");
+    struct endpoint *endpoint = NULL;
+    struct error *error = setup->from_file && !own && !context
+                              ? cluster_load_management(setup->config, kubeconfig, &endpoint)
+                              : cluster_load(own ? own : kubeconfig, context, &endpoint);
+    return cluster_open(cluster, "management", error, &endpoint);
 }
 
 static const char *worker_of(const struct json *secret) {
@@ -75,7 +77,7 @@ static struct error *compare(const struct join *join, const struct json *secret)
     return NULL;
 }
 
-// Without --labels those that the worker has stay.
+// Without --labels the worker keeps its labels.
 static struct error *keep_labels(struct join *join, const struct json *secret) {
     AUTO_BUFFER(text, 65536);
     for (const struct json *l = json_first(json_path(secret, "metadata", "labels", NULL)); l; l = json_next(l))
@@ -88,11 +90,10 @@ static struct error *keep_labels(struct join *join, const struct json *secret) {
     return join->labels ? NULL : error_no_memory();
 }
 
-// A Secret that has the name already must be that of a worker.
+// An existing Secret of this name must belong to a worker.
 static struct error *check_name(struct join *join) {
-    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
     AUTO_JSON found = NULL;
-    struct error *error = path ? cluster_get(&join->management, path, &found) : error_no_memory();
+    struct error *error = cluster_get_object(&join->management, "Secret", join->namespace_, join->name, &found);
     if (error || !found)
         return error;
     if (text_equal(object_label(found, JOIN_LABEL), "true"))
@@ -103,17 +104,16 @@ static struct error *check_name(struct join *join) {
 }
 
 struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid) {
-    AUTO_TEXT path = cluster_path("ServiceAccount", namespace_, account);
     AUTO_JSON found = NULL;
     *uid = NULL;
-    struct error *error = path ? cluster_get(worker, path, &found) : error_no_memory();
+    struct error *error = cluster_get_object(worker, "ServiceAccount", namespace_, account, &found);
     const char *owner = found ? object_annotation(found, JOIN_OWNER) : NULL;
     if (owner && !(*uid = strdup(owner)))
         return error_no_memory();
     return error;
 }
 
-// The rights of another host would be replaced.
+// An account of another host is refused: its rights would be replaced.
 static struct error *check_account(struct join *join) {
     AUTO_TEXT uid = NULL;
     struct error *error = join_owner(&join->worker, join->namespace_, join->rights.account, &uid);

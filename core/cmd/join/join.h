@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf join` and `wharf leave`: a cluster becomes a worker, and ceases to be one, by what they write to both sides:
-// the host's rights and a token in the worker, and a Secret with a kubeconfig in the management cluster.
+// `wharf join` and `wharf leave` make a cluster a worker, and end that, by objects on both sides: the host's rights and
+// a token in the worker, and a Secret with a kubeconfig in the management cluster.
 #ifndef WHARF_CMD_JOIN_H
 #define WHARF_CMD_JOIN_H
 
 #include "core/cmd/cluster.h"
-#include "core/cmd/enabled.h"
 #include "core/cmd/rbac/rbac.h"
+#include "core/cmd/remote/remote.h"
+#include "core/cmd/setup.h"
 #include "core/engine/clusters/identity.h"
 
 #include <stdint.h>
@@ -20,9 +21,9 @@
 #define JOIN_ACCOUNT "wharf.dev/token-service-account"
 #define JOIN_KUBECONFIG_MAX ((size_t)1 << 20)
 
-// As the running host says, where no configuration is here.
+// The reply of the running host, for a command without a configuration.
 struct join_needed {
-    struct json *document; // of its API; NULL: it was not asked
+    struct json *document; // of its API; NULL: not requested
     struct rights rights;  // point into it
 };
 
@@ -34,7 +35,7 @@ struct join {
     const char *server;     // the worker's address for the host; NULL: that of the operator's kubeconfig
     int64_t token_seconds;
     int64_t timeout_ns;
-    struct enabled enabled;
+    struct setup setup;
     struct rbac_options rights; // in the worker
     struct join_needed needed, needed_with_logs;
     struct cluster worker, management;
@@ -50,10 +51,8 @@ struct error *join_owner(struct cluster *worker, const char *namespace_, const c
 struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
                                struct json **out);
 
-// The management cluster that the flags name, else that of the configuration file, else the current context's. Flags
-// may be NULL.
-struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
-                                   const char *management_kubeconfig, const char *management_context);
+// The management cluster that the flags name, else that of the configuration file, else the current context's.
+struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup);
 
 // The name of the worker that has this uid; NULL: none.
 struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
@@ -66,14 +65,16 @@ struct error *join_grant(struct join *join);
 struct error *join_request_token(struct join *join);
 // Everything that join_grant applies, as YAML.
 struct error *join_print_rights(const struct join *join, struct buffer *out);
-struct json *join_namespace(const char *namespace_);
 
 // secret.c
 // The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
-// The Secret with it. `readable`: as stringData, for people.
+// The Secret with this kubeconfig. `readable`: as stringData, for people.
 struct error *join_secret(const struct join *join, const char *token, bool readable, struct json **out);
-struct error *join_check_labels(const char *labels);
+// Reads "key=value,..." as an object; ERROR_USAGE for what cannot be labels.
+struct error *join_read_labels(const char *labels, struct json **out);
+// The Namespace of the host.
+struct json *join_namespace(const char *namespace_);
 
 // check.c
 // Connects with the new credentials and checks each right and which kinds are served.
@@ -86,31 +87,24 @@ struct join_left {
     bool others;        // there are mirrors of other origins
 };
 // Counts mirrors of the enabled kinds; at most 500 of each.
-struct error *join_count_left(struct cluster *worker, const struct enabled *enabled, const char *origin,
+struct error *join_count_left(struct cluster *worker, const struct setup *enabled, const char *origin,
                               struct join_left *left);
 
 // withdraw.c
 struct error *join_withdraw(struct cluster *worker, const struct rbac_options *rights);
 
 // needed.c
-struct join_host;
-// Asks the running host for the rights that it needs, and uses them; says so where none answers.
-void join_ask_needed(struct join *join, const struct join_host *options);
+// Uses the rights that the running host needs, as its API reports them; prints a line if no host responds.
+void join_ask_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
-// Refuses to take rights away from the host's ClusterRole in the worker, unless that is agreed or asked for by flags.
+// Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
 struct error *join_check_lost(struct join *join, bool agreed);
 
 // ready.c
-// The way to the running host: the address in its configuration, WHARF_SERVER, or the management cluster.
-struct join_host {
-    const char *kubeconfig, *context, *namespace_;
-    const struct enabled *enabled;
-};
-struct remote;
-struct error *join_open_host(const struct join_host *host, struct remote **out);
-// The host's item of a worker; NULL: it has none.
-struct error *join_worker_state(struct remote *host, const char *name, struct json **out);
-// Until the host shows it Ready; says so if no host answers.
-struct error *join_await_ready(const struct join *join, const struct join_host *options);
+// The way to the running host, as call->remote: the address in its configuration, WHARF_SERVER, or the management
+// cluster.
+struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_);
+// Waits until the host shows the worker Ready; prints a line if no host responds.
+struct error *join_await_ready(const struct join *join, struct call *call);
 
 #endif

@@ -2,6 +2,7 @@
 // `wharf leave`: a cluster ceases to be a worker. Every step can be repeated.
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
 #include "core/cmd/main.h"
 #include "core/cmd/remote/remote.h"
@@ -9,10 +10,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define AGAIN_NS (500 * CLOCK_MS)
-#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host has begun to drain
+#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
 
 enum {
     POLICY,
@@ -34,8 +34,9 @@ static const struct flag flags[] = {
     [POLICY] = {.name = "policy",
                 .argument = "POLICY",
                 .fallback = "finish",
-                .help = "what happens to workloads there: finish (they end there), move (they are placed\n"
-                        "elsewhere), abandon (nothing is waited for)"},
+                .words = WORDS("finish", "move", "abandon"),
+                .help = "let running workloads finish, move them to other workers, or leave at once and\n"
+                        "abandon them"},
     [CONTEXT] = {.name = "context",
                  .argument = "CONTEXT",
                  .help = "the kubeconfig context of the worker, to remove the rights there"},
@@ -45,6 +46,7 @@ static const struct flag flags[] = {
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
     [ACCOUNT] = {.name = "account",
                  .argument = "NAME",
+                 CHECK_ACCOUNT,
                  .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
@@ -53,25 +55,25 @@ static const struct flag flags[] = {
     [TIMEOUT] = {.name = "timeout",
                  .argument = "DURATION",
                  .fallback = "0",
-                 .help = "how long to wait for workloads; 0: without limit. Repeat it to go on waiting"},
+                 CHECK_DURATION,
+                 .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
 };
 
 struct leave {
     const char *name, *policy, *namespace_;
     int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
-    struct enabled enabled;
+    struct setup setup;
     struct rbac_options rights;        // in the worker
     struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
     struct json *secret;               // NULL: it is gone already
-    struct remote *host;               // NULL: none answers
+    struct remote *host;               // of the call; NULL: none responds
     bool keep_rbac;
 };
 
 static void leave_clear(struct leave *leave) {
-    remote_close(leave->host);
     cluster_close(&leave->worker);
     cluster_close(&leave->management);
-    enabled_free(&leave->enabled);
+    setup_free(&leave->setup);
     json_free(leave->secret);
 }
 
@@ -79,22 +81,10 @@ static bool waits(const struct leave *leave) {
     return leave->secret && strcmp(leave->policy, "abandon") != 0;
 }
 
-static struct error *patch(struct leave *leave, const char *path, const char *body) {
-    __attribute__((cleanup(response_clear))) struct response response = {.message = NULL};
-    const struct http_request request = {.method = HTTP_PATCH,
-                                         .path = path,
-                                         .content_type = "application/merge-patch+json",
-                                         .body = body,
-                                         .body_len = strlen(body)};
-    struct error *error = cluster_call(&leave->management, &request, &response);
-    bool done = response.reason == REASON_OK || response.code == 404;
-    return error || done ? error : cluster_refusal(&leave->management, &request, &response);
-}
-
 static struct error *begin_drain(struct leave *leave) {
     AUTO_TEXT path = cluster_path("Secret", leave->namespace_, object_name(leave->secret));
-    AUTO_TEXT body = text_format("{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":\"%s\"}}}", leave->policy);
-    struct error *error = path && body ? patch(leave, path, body) : error_no_memory();
+    AUTO_TEXT body = document_text("{'metadata':{'annotations':{'" JOIN_DRAIN "':%s}}}", leave->policy);
+    struct error *error = cluster_patch(&leave->management, path, body);
     if (!error)
         printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
     fflush(stdout);
@@ -102,14 +92,14 @@ static struct error *begin_drain(struct leave *leave) {
 }
 
 static const char *origin_of(const struct leave *leave) {
-    return leave->enabled.config->origin ? leave->enabled.config->origin : leave->management.uid;
+    return leave->setup.config->origin ? leave->setup.config->origin : leave->management.uid;
 }
 
-// Whether the running host places nothing there any more and has nothing there; without a host, nobody places. A host
-// that has no worker of this name, or none from this Secret, will never say so.
-static struct error *ask_host(struct leave *leave, bool *done) {
+// Whether the running host drains the worker and has nothing there; without a host, nothing is placed. A host without
+// a worker of this name from this Secret never drains.
+static struct error *check_host(struct leave *leave, bool *done) {
     AUTO_JSON worker = NULL;
-    struct error *error = leave->host ? join_worker_state(leave->host, leave->name, &worker) : NULL;
+    struct error *error = leave->host ? remote_worker(leave->host, leave->name, &worker, NULL) : NULL;
     bool drains = json_string(json_get(worker, "drain")) || json_bool(json_get(worker, "leaving"), false);
     *done = !error && (!worker || (drains && json_int64(json_get(worker, "mirrors"), 0) == 0));
     error_free(error); // it may be restarting
@@ -124,52 +114,47 @@ static struct error *ask_host(struct leave *leave, bool *done) {
 
 static struct error *await_end(struct leave *leave) {
     struct join_left left = {.text = {.max = 65536}};
-    AUTO_TEXT told = NULL;
+    AUTO_TEXT printed = NULL;
     struct error *error = NULL;
     for (;;) {
         bool done = true;
-        error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
+        error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
         if (!error)
-            error = ask_host(leave, &done);
+            error = check_host(leave, &done);
         if (error || (left.own == 0 && done))
             break;
-        if (left.own > 0 && !text_equal(told, left.text.data)) {
+        if (left.own > 0 && !text_equal(printed, left.text.data)) {
             printf("worker: waiting for %s\n", left.text.data);
             fflush(stdout);
-            free(told);
-            told = strdup(left.text.data);
+            free(printed);
+            printed = strdup(left.text.data);
         }
-        if (clock_now().mono_ns >= leave->until_ns) {
+        if (!remote_wait(leave->until_ns, AGAIN_NS)) {
             error = error_new(ERROR_LIMIT, "worker %s still has %s: run the command again to go on waiting",
                               leave->name, left.own > 0 ? left.text.data : "workloads to give up");
             break;
         }
-        nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
     }
     buffer_free(&left.text);
     return error;
 }
 
-// What `wharf cordon` and `wharf drain` set of it, too.
+// Deletes the orders of `wharf cordon` and `wharf drain`, too.
 static struct error *delete_secret(struct leave *leave) {
     AUTO_TEXT path = text_format("/api/v1/namespaces/%s/configmaps/" RIGHTS_WORKERS, leave->namespace_);
-    AUTO_TEXT body = text_format("{\"data\":{\"%s\":null}}", leave->name);
+    AUTO_TEXT body = document_text("{'data':{%s:null}}", leave->name);
     struct error *error = cluster_delete(&leave->management, "Secret", leave->namespace_, object_name(leave->secret));
-    if (!error)
-        error = path && body ? patch(leave, path, body) : error_no_memory();
-    return error;
+    return error ? error : cluster_patch(&leave->management, path, body);
 }
 
 // The host closes its connection before its rights go; without a limit at most for some seconds.
 static void await_host(struct leave *leave) {
     int64_t until_ns = clock_now().mono_ns + 10 * CLOCK_SECOND;
-    for (bool listed = leave->host; listed && clock_now().mono_ns < until_ns;) {
+    for (bool listed = leave->host; listed;) {
         AUTO_JSON worker = NULL;
-        struct error *error = join_worker_state(leave->host, leave->name, &worker);
-        listed = !error && worker;
+        struct error *error = remote_worker(leave->host, leave->name, &worker, NULL);
+        listed = !error && worker && remote_wait(until_ns, AGAIN_NS);
         error_free(error);
-        if (listed)
-            nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
     }
 }
 
@@ -177,7 +162,7 @@ static void await_host(struct leave *leave) {
 static struct error *withdraw(struct leave *leave) {
     AUTO_TEXT owner = NULL;
     struct join_left left = {.text = {.max = 65536}};
-    struct error *error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
+    struct error *error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
     buffer_free(&left.text);
     if (!error)
         error = join_owner(&leave->worker, leave->namespace_, leave->rights.account, &owner);
@@ -188,19 +173,18 @@ static struct error *withdraw(struct leave *leave) {
     return NULL;
 }
 
-// What `abandon` leaves behind. The worker's own count is newer than the host's.
-static struct error *tell_abandoned(struct leave *leave) {
+// Prints the workloads that `abandon` leaves behind. The worker's own count is newer than the host's.
+static struct error *report_abandoned(struct leave *leave) {
     struct join_left left = {.text = {.max = 65536}};
     AUTO_JSON state = NULL;
     struct error *error = NULL;
     if (leave->worker.client)
-        error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
+        error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
     else if (leave->host)
-        error_free(join_worker_state(leave->host, leave->name, &state));
+        error_free(remote_worker(leave->host, leave->name, &state, NULL));
     int64_t count = leave->worker.client ? (int64_t)left.own : json_int64(json_get(state, "mirrors"), -1);
     if (!error && count < 0)
-        printf("worker %s: how many workloads are placed there is not known: their mirrors stay and may run on\n",
-               leave->name);
+        printf("worker %s: the number of workloads there is unknown: their mirrors stay and may run on\n", leave->name);
     else if (!error && count == 0)
         printf("worker %s: no workload is placed there\n", leave->name);
     else if (!error)
@@ -222,7 +206,7 @@ static struct error *leave_worker(struct leave *leave) {
     if (!error && waits(leave))
         error = await_end(leave);
     if (!error && leave->secret && !waits(leave))
-        error = tell_abandoned(leave);
+        error = report_abandoned(leave);
     if (!error && leave->secret)
         error = delete_secret(leave);
     if (!error)
@@ -245,9 +229,9 @@ static struct error *check_worker(const struct leave *leave) {
     return NULL;
 }
 
-// That no worker of this name joined; `more` is put behind it.
+// The error for a worker that did not join, with `more` at its end.
 static struct error *no_such_worker(struct leave *leave, const char *more) {
-    const struct config *config = leave->enabled.config;
+    const struct config *config = leave->setup.config;
     AUTO_BUFFER(names, 65536);
     for (size_t i = 0; i < config->n_workers; i++)
         if (strcmp(config->workers[i].settings.name, leave->name) == 0)
@@ -270,13 +254,17 @@ static struct error *check_no_worker(struct leave *leave) {
     return more ? no_such_worker(leave, more) : error_no_memory();
 }
 
-static struct error *open_with_secret(struct leave *leave) {
+// The endpoint of --context, else of the Secret.
+static struct error *open_worker(struct call *call, struct leave *leave) {
+    struct endpoint *endpoint = NULL;
     const char *encoded = json_string_or(json_path(leave->secret, "data", "kubeconfig", NULL), "");
     AUTO_BUFFER(text, JOIN_KUBECONFIG_MAX);
-    struct error *error = text_base64_decode(encoded, &text);
-    if (!error)
-        error = cluster_open_text(&leave->worker, "worker", text.data, text.len, "the kubeconfig in the Secret");
-    return error;
+    struct error *error = NULL;
+    if (call->values[CONTEXT])
+        error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    else if (!(error = text_base64_decode(encoded, &text)))
+        error = kubeconfig_parse(text.data, text.len, "the kubeconfig in the Secret", NULL, NULL, &endpoint);
+    return cluster_open(&leave->worker, "worker", error, &endpoint);
 }
 
 // "wharf-system/wharf"
@@ -286,94 +274,62 @@ static const char *account_of(const struct json *secret) {
     return slash && text_is_dns_label(slash + 1) ? slash + 1 : RIGHTS_ACCOUNT;
 }
 
-static struct error *open_all(const char *const values[], struct leave *leave) {
-    const char *kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG] : values[KUBECONFIG];
-    struct error *error = join_open_management(&leave->management, &leave->enabled, values[KUBECONFIG],
-                                               values[MANAGEMENT_KUBECONFIG], values[MANAGEMENT_CONTEXT]);
+static struct error *open_all(struct call *call, struct leave *leave) {
+    const char *account = call->values[ACCOUNT];
+    struct error *error = join_open_management(&leave->management, call, &leave->setup);
     if (!error)
         error = join_find_secret(&leave->management, leave->namespace_, leave->name, &leave->secret);
     leave->rights.namespace_ = leave->namespace_;
-    leave->rights.account = values[ACCOUNT] ? values[ACCOUNT] : account_of(leave->secret);
-    if (!error && !leave->secret && !values[CONTEXT]) // there would be nothing to do
+    leave->rights.account = account ? account : account_of(leave->secret);
+    if (!error && !leave->secret && !call->values[CONTEXT]) // nothing to do
         error = no_such_worker(leave, "");
-    if (!error && !values[CONTEXT] && !leave->keep_rbac)
-        return NULL;
-    if (!error && values[CONTEXT])
-        error = cluster_open(&leave->worker, "worker", values[KUBECONFIG], values[CONTEXT]);
-    else if (!error && waits(leave))
-        error = open_with_secret(leave);
-    if (!error && values[CONTEXT])
+    if (error || (!call->values[CONTEXT] && !leave->keep_rbac))
+        return error;
+    if (call->values[CONTEXT] || waits(leave))
+        error = open_worker(call, leave);
+    if (!error && call->values[CONTEXT])
         error = leave->secret ? check_worker(leave) : check_no_worker(leave);
-    const struct join_host host = {.kubeconfig = kubeconfig,
-                                   .context = values[MANAGEMENT_CONTEXT],
-                                   .namespace_ = leave->namespace_,
-                                   .enabled = &leave->enabled};
+    if (error)
+        return error;
     AUTO_JSON state = NULL;
-    struct error *unreachable = error ? NULL : join_open_host(&host, &leave->host);
-    if (!error && !unreachable)
-        unreachable = join_worker_state(leave->host, leave->name, &state);
-    if (unreachable && leave->host) {
-        remote_close(leave->host);
-        leave->host = NULL;
-    }
+    struct error *unreachable = join_open_host(call, &leave->setup, leave->namespace_);
+    if (!unreachable)
+        unreachable = remote_worker(call->remote, leave->name, &state, NULL);
+    leave->host = unreachable ? NULL : call->remote;
     error_free(unreachable);
-    return error;
+    return NULL;
 }
 
-static struct error *read_options(const char *const values[], struct leave *leave) {
-    int64_t timeout_ns = 0;
-    if (!clock_parse_duration(values[TIMEOUT], &timeout_ns))
-        return error_new(ERROR_USAGE, "--timeout: found %s, expected a duration like 30m", values[TIMEOUT]);
-    leave->began_ns = clock_now().mono_ns;
-    leave->until_ns = timeout_ns > 0 ? clock_now().mono_ns + timeout_ns : CLOCK_NEVER;
-    leave->policy = values[POLICY];
-    leave->name = values[N_FLAGS];
-    leave->keep_rbac = values[KEEP_RBAC];
-    struct error *error = enabled_load(values[CONFIG], values[ADAPTERS], values[ENABLED], &leave->enabled);
-    leave->namespace_ = error ? NULL : enabled_namespace(&leave->enabled, values[NAMESPACE]);
-    return error;
-}
-
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_leave, arguments, values, &code))
-        return code;
-    if (!values[N_FLAGS] || !text_is_dns_label(values[N_FLAGS]))
-        return flags_usage_error(&subcommand_leave, "expected the name of a worker");
-    if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
-        return flags_usage_error(&subcommand_leave, "--namespace: found %s, expected the name of a namespace",
-                                 values[NAMESPACE]);
-    if (values[ACCOUNT] && !text_is_dns_label(values[ACCOUNT]))
-        return flags_usage_error(&subcommand_leave, "--account: found %s, expected the name of a ServiceAccount",
-                                 values[ACCOUNT]);
-    if (strcmp(values[POLICY], "finish") != 0 && strcmp(values[POLICY], "move") != 0 &&
-        strcmp(values[POLICY], "abandon") != 0)
-        return flags_usage_error(&subcommand_leave, "--policy: found %s, expected finish, move or abandon",
-                                 values[POLICY]);
-    bool lacking = !values[CONTEXT] && !values[KEEP_RBAC];
-    __attribute__((cleanup(leave_clear))) struct leave leave = {.name = NULL};
-    struct error *error = values[CONTEXT] && values[KEEP_RBAC] ? NULL : read_options(values, &leave);
-    if (!error && leave.name)
-        error = open_all(values, &leave);
-    if (!error && (lacking || !leave.name))
-        return flags_usage_error(&subcommand_leave, "expected --context, to remove the rights in the worker, or "
-                                                    "--keep-rbac");
-    if (!error)
-        error = leave_worker(&leave);
-    fflush(stdout);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+static struct error *run(struct call *call) {
+    bool has_context = call->values[CONTEXT], keeps = call->values[KEEP_RBAC];
+    int64_t timeout_ns = flags_duration(call->values[TIMEOUT]), now_ns = clock_now().mono_ns;
+    __attribute__((cleanup(leave_clear))) struct leave leave = {
+        .name = call->operand[0],
+        .policy = call->values[POLICY],
+        .keep_rbac = keeps,
+        .began_ns = now_ns,
+        .until_ns = timeout_ns > 0 ? now_ns + timeout_ns : CLOCK_NEVER,
+    };
+    if (!text_is_dns_label(leave.name))
+        return error_new(ERROR_USAGE, "found \"%s\", expected the name of a worker", leave.name);
+    struct error *error = has_context && keeps ? NULL : setup_enabled(call, NULL, &leave.setup);
+    leave.namespace_ = leave.setup.config ? setup_namespace(&leave.setup, call) : NULL;
+    if (!error && leave.setup.config)
+        error = open_all(call, &leave);
+    if (!error && has_context == keeps)
+        return error_new(ERROR_USAGE, "expected --context, to remove the rights in the worker, or --keep-rbac");
+    return error ? error : leave_worker(&leave);
 }
 
 const struct subcommand subcommand_leave = {
     .name = "leave",
     .run = run,
-    .operand = "WORKER",
+    .operand = OPERAND_WORKER,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "remove a worker",
     .text =
-        "Drains a worker that joined with wharf join, waits until nothing of the host is left there, deletes its "
-        "Secret\n"
-        "in the management cluster, and then the host's rights in the worker. It can be interrupted and repeated.\n",
+        "Drains a worker that joined with wharf join, waits until the host has no mirrors there, deletes the worker's\n"
+        "Secret in the management cluster, and then the host's rights in the worker. The command can be interrupted\n"
+        "and repeated.\n",
 };

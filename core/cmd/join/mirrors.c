@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a host is left in a worker.
+// The mirrors of a host in a worker.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
 #include "core/engine/mirror/mirror.h"
@@ -38,7 +38,7 @@ static struct error *count_kind(struct cluster *worker, const struct kind *kind,
     return error;
 }
 
-struct error *join_count_left(struct cluster *worker, const struct enabled *enabled, const char *origin,
+struct error *join_count_left(struct cluster *worker, const struct setup *enabled, const char *origin,
                               struct join_left *left) {
     buffer_reset(&left->text);
     left->own = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host needs in the worker: as the running host says where no configuration is here, and never less than what
-// it had there unless that is asked for.
+// The rights that the host needs in the worker: without a configuration, those that the running host reports; never
+// fewer than the host has there, except on request.
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/remote/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static const char *words(struct json *item, const char *key) {
     return json_string(json_get(item, key));
 }
 
-// With which the host could give itself any right. Its own token is all that it needs of them.
+// Whether the host could give itself any right with this one. Of these groups the host needs only its own token.
 static bool is_dangerous(const struct right *right, const char *account) {
     static const char *const groups[] = {"rbac.authorization.k8s.io", "certificates.k8s.io", "apiextensions.k8s.io",
                                          "admissionregistration.k8s.io"};
@@ -70,12 +70,12 @@ static struct error *read_right(struct json *item, const char *account, struct r
                      verbs ? verbs : "?", resources ? resources : "?");
 }
 
-// A host that does not know the parameter `exec` answers with that right always.
+// A host without the parameter `exec` always reports this right.
 static bool is_of_exec(const struct json *item) {
     return text_equal(json_string(json_at(json_get(item, "resources"), 0)), "pods/exec");
 }
 
-// `logs`: also those of wharf logs.
+// `logs`: with the rights for wharf logs.
 static struct error *ask_host(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
     AUTO_BUFFER(path, QUERY_MAX);
     buffer_text(&path, "/api/v1/rights");
@@ -91,33 +91,29 @@ static struct error *ask_host(const struct join *join, struct remote *host, bool
     return error;
 }
 
-void join_ask_needed(struct join *join, const struct join_host *options) {
-    struct remote *host = NULL;
-    struct error *error = join_open_host(options, &host);
+void join_ask_needed(struct join *join, struct call *call) {
+    struct error *error = join_open_host(call, &join->setup, join->namespace_);
     if (!error)
-        error = ask_host(join, host, join->rights.with_logs, &join->needed);
+        error = ask_host(join, call->remote, join->rights.with_logs, &join->needed);
     if (!error && !join->rights.with_logs)
-        error = ask_host(join, host, true, &join->needed_with_logs);
-    remote_close(host);
+        error = ask_host(join, call->remote, true, &join->needed_with_logs);
     if (!error) {
         join->rights.given = &join->needed.rights;
         return;
     }
-    fprintf(stderr,
-            "adapters: job, as no configuration is here and no host answers (%s); --config or --adapters-enabled names "
-            "others\n",
-            error_text(error));
+    fprintf(
+        stderr,
+        "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled names "
+        "others\n",
+        error_text(error));
     error_free(error);
 }
 
 static bool has_word(const char *list, const char *word) {
-    size_t len = strlen(word);
-    for (const char *at = list; *at != '\0';) {
-        size_t n = strcspn(at, ",");
-        if (n == len && memcmp(at, word, len) == 0)
+    size_t len = 0;
+    for (const char *rest = list, *at; document_next_word(&rest, ',', &at, &len);)
+        if (strlen(word) == len && memcmp(at, word, len) == 0)
             return true;
-        at += n + strspn(at + n, ", ");
-    }
     return false;
 }
 
@@ -156,14 +152,14 @@ static void put_lost_of_role(const struct json *role, const struct rights *right
                 put_lost(rule, json_string_or(g, ""), json_string_or(r, ""), rights, out);
 }
 
-// What the flags --namespaced and --without-logs take away was asked for.
+// The user has asked for the limits of --namespaced and --without-logs.
 static struct error *rights_without_limits(const struct join *join, struct rights *out) {
     const struct join_needed *with_logs = join->rights.with_logs ? &join->needed : &join->needed_with_logs;
     struct rbac_options options = {.account = join->rights.account,
                                    .with_logs = true,
                                    .with_exec = join->rights.with_exec,
                                    .given = join->rights.given ? &with_logs->rights : NULL};
-    return rbac_rights(&options, &join->enabled, out);
+    return rbac_rights(&options, &join->setup, out);
 }
 
 struct error *join_check_lost(struct join *join, bool agreed) {
@@ -172,8 +168,7 @@ struct error *join_check_lost(struct join *join, bool agreed) {
     AUTO_BUFFER(lost, LOST_MAX);
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     rbac_role_name(&join->rights, RIGHT_CLUSTER, name);
-    AUTO_TEXT path = cluster_path("ClusterRole", NULL, name);
-    struct error *error = path ? cluster_get(&join->worker, path, &role) : error_no_memory();
+    struct error *error = cluster_get_object(&join->worker, "ClusterRole", NULL, name, &role);
     if (!error)
         error = rights_without_limits(join, &rights);
     if (error)

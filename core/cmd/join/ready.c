@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the running host says of the worker.
+// The worker in the running host.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/cmd/remote/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define AGAIN_NS (200 * CLOCK_MS)
 
-struct error *join_open_host(const struct join_host *host, struct remote **out) {
-    bool local = host->enabled && host->enabled->from_file && config_serves(&host->enabled->config->serve);
-    bool named = host->enabled && host->enabled->named;
-    const char *given = named ? NULL : getenv("WHARF_SERVER");
-    const struct remote_options options = {
-        .server = given && *given != '\0' ? given : NULL,
-        .kubeconfig = local ? NULL : host->kubeconfig,
-        .context = local ? NULL : host->context,
-        .config = local ? host->enabled->config->path : NULL,
-        .host_namespace = host->namespace_,
-    };
-    return remote_open(&options, out);
-}
-
-struct error *join_worker_state(struct remote *host, const char *name, struct json **out) {
-    AUTO_JSON workers = NULL;
-    *out = NULL;
-    struct error *error = remote_get(host, "/api/v1/workers", &workers);
-    for (const struct json *w = json_first(json_get(workers, "items")); !error && w && !*out; w = json_next(w))
-        if (text_equal(json_string(json_get(w, "name")), name) && !(*out = json_copy(w)))
-            error = error_no_memory();
-    return error;
+struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_) {
+    bool local = setup->from_file && config_serves(&setup->config->serve);
+    const char *variable = setup->named ? NULL : getenv("WHARF_SERVER");
+    const char *own = flags_value(call, "management-kubeconfig");
+    struct remote_options options = {.server = variable && *variable != '\0' ? variable : NULL,
+                                     .host_namespace = namespace_};
+    if (local)
+        options.config = setup->config->path;
+    else {
+        options.kubeconfig = own ? own : flags_value(call, "kubeconfig");
+        options.context = flags_value(call, "management-context");
+    }
+    return call->remote ? NULL : remote_open(&options, &call->remote);
 }
 
 static struct error *not_ready(const struct join *join, const struct json *worker) {
@@ -47,36 +35,27 @@ static struct error *not_ready(const struct join *join, const struct json *worke
                      json_string_or(json_get(worker, "state"), "unknown"), *reason != '\0' ? ": " : "", reason);
 }
 
-static struct error *await_ready(const struct join *join, struct remote *host) {
+struct error *join_await_ready(const struct join *join, struct call *call) {
     int64_t until_ns = clock_now().mono_ns + join->timeout_ns;
-    for (;;) {
+    struct error *error = join_open_host(call, &join->setup, join->namespace_);
+    for (bool reached = false;;) {
         AUTO_JSON worker = NULL;
-        struct error *error = join_worker_state(host, join->name, &worker);
-        if (!error && text_equal(json_string(json_get(worker, "state")), "Ready")) {
+        if (!error)
+            error = remote_worker(call->remote, join->name, &worker, NULL);
+        if (error && !reached) {
+            printf("no host answers yet (%s): with workersFrom: {secrets: true} it uses worker %s once it runs\n",
+                   error_text(error), join->name);
+            error_free(error);
+            return NULL;
+        }
+        reached = true;
+        if (text_equal(json_string(json_get(worker, "state")), "Ready")) {
             printf("host: worker %s is Ready\n", join->name);
             return NULL;
         }
-        if (clock_now().mono_ns >= until_ns)
+        if (!remote_wait(until_ns, AGAIN_NS))
             return error ? error : not_ready(join, worker);
-        error_free(error);
-        nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
-    }
-}
-
-struct error *join_await_ready(const struct join *join, const struct join_host *options) {
-    struct remote *host = NULL;
-    AUTO_JSON worker = NULL;
-    struct error *error = join_open_host(options, &host);
-    if (!error)
-        error = join_worker_state(host, join->name, &worker);
-    if (!error)
-        error = await_ready(join, host);
-    else {
-        printf("no host answers yet (%s): with workersFrom: {secrets: true} it uses worker %s once it runs\n",
-               error_text(error), join->name);
         error_free(error);
         error = NULL;
     }
-    remote_close(host);
-    return error;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf completion`: scripts that ask `wharf __complete`.
-#include "core/cmd/line/complete.h"
+// `wharf completion`: scripts that run `wharf __complete`.
 #include "core/cmd/main.h"
 
 #include <stdlib.h>
@@ -65,29 +64,23 @@ static const char fish[] = "# wharf completion for fish: wharf completion fish |
                            "end\n"
                            "complete -c wharf -f -a '(__wharf_complete)'\n";
 
-static int run(const struct arguments *arguments) {
-    static const struct { const char *shell, *script; } scripts[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-    const char *values[1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_completion, arguments, values, &code))
-        return code;
-    for (size_t i = 0; values[0] && i < sizeof scripts / sizeof scripts[0]; i++)
-        if (strcmp(values[0], scripts[i].shell) == 0) {
-            fputs(scripts[i].script, stdout);
-            return EXIT_SUCCESS;
-        }
-    return flags_usage_error(&subcommand_completion, "found %s%s%s, expected bash, zsh or fish", values[0] ? "\"" : "",
-                             values[0] ? values[0] : "no shell", values[0] ? "\"" : "");
+static struct error *run(struct call *call) {
+    const char *const scripts[] = {bash, zsh, fish};
+    for (size_t i = 0; i < COUNT(scripts); i++)
+        if (strcmp(call->operand[0], subcommand_completion.operand_words[i]) == 0)
+            fputs(scripts[i], stdout);
+    return NULL;
 }
 
 const struct subcommand subcommand_completion = {
     .name = "completion",
     .run = run,
     .operand = "bash|zsh|fish",
+    .operand_words = WORDS("bash", "zsh", "fish"),
     .summary = "print a script for the shell's completion",
     .text =
-        "Commands, flags and their values are completed, and from the running host workers, kinds, namespaces and\n"
-        "names of workloads:\n"
+        "The script completes commands, flags and their values, and from the running host workers, kinds, namespaces\n"
+        "and names of workloads:\n"
         "  source <(wharf completion bash)          in ~/.bashrc\n"
         "  source <(wharf completion zsh)           in ~/.zshrc, after compinit\n"
         "  wharf completion fish | source           in ~/.config/fish/config.fish\n"

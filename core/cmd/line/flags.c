@@ -1,69 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of a command, read with getopt_long.
+// The parser of command lines.
 #include "core/cmd/main.h"
 
+#include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#define FLAGS_MAX 24
-#define HELP 'h'
-#define LONG_BASE 256 // what getopt_long returns for a long flag is this plus its index
+#define NAME_SIZE 64
 
-struct reading {
-    const struct subcommand *command;
-    const char **values;
-    char letters[2 * FLAGS_MAX + 4];
-    struct option options[FLAGS_MAX + 2];
-};
-
-int flags_usage_error(const struct subcommand *command, const char *format, ...) {
-    fputs("error: ", stderr);
-    va_list args;
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fprintf(stderr, "\nSee 'wharf %s --help' for usage.\n", command->name);
-    return EXIT_USAGE;
-}
+const struct flag flag_help = {.name = "help", .letter = 'h', .help = "print this help"};
 
 // "--config", or "-f" for a flag without a name.
-static void spell(const struct flag *flag, char *out, size_t size) {
+static void spell(const struct flag *flag, char out[NAME_SIZE]) {
     if (flag->name)
-        snprintf(out, size, "--%s", flag->name);
+        snprintf(out, NAME_SIZE, "--%s", flag->name);
     else
-        snprintf(out, size, "-%c", flag->letter);
+        snprintf(out, NAME_SIZE, "-%c", flag->letter);
 }
 
-static void prepare(struct reading *reading) {
-    const struct subcommand *command = reading->command;
-    size_t n_letters = 0, n_options = 0;
-    reading->letters[n_letters++] = '+'; // no reordering
-    reading->letters[n_letters++] = ':'; // missing arguments are reported as ':'
-    reading->letters[n_letters++] = HELP;
-    for (size_t i = 0; i < command->n_flags && i < FLAGS_MAX; i++) {
-        const struct flag *flag = &command->flags[i];
-        if (flag->letter)
-            reading->letters[n_letters++] = flag->letter;
-        if (flag->letter && flag->argument)
-            reading->letters[n_letters++] = ':';
-        if (flag->name)
-            reading->options[n_options++] = (struct option){.name = flag->name,
-                                                            .has_arg = flag->argument ? required_argument : no_argument,
-                                                            .val = LONG_BASE + (int)i};
-    }
-    reading->options[n_options] = (struct option){.name = "help", .val = HELP};
+static bool is_object(const struct subcommand *command) {
+    return command->operand && text_has_prefix(command->operand, OPERAND_OBJECT);
 }
 
-static const struct flag *find_flag(const struct subcommand *command, int option) {
-    for (size_t i = 0; i < command->n_flags; i++)
-        if (option == LONG_BASE + (int)i || (command->flags[i].letter && option == command->flags[i].letter))
-            return &command->flags[i];
-    return NULL;
+static bool has_command(const struct subcommand *command) {
+    return command->operand && strstr(command->operand, " -- ");
+}
+
+char *flags_list(const char *const *words) {
+    AUTO_BUFFER(text, 65536);
+    for (size_t i = 0; words[i]; i++)
+        buffer_printf(&text, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    return buffer_take(&text, NULL);
+}
+
+struct error *flags_wrong_word(const char *before, const char *found, const char *const *words) {
+    AUTO_TEXT list = flags_list(words);
+    size_t count = 0;
+    while (words[count])
+        count++;
+    const char *meant = suggest(found, words, count);
+    return error_new(ERROR_USAGE, "%sfound \"%s\", expected %s%s%s%s", before, found, list ? list : "another word",
+                     meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
 // The flag that was probably meant: the only one with this prefix, or the most similar one.
@@ -71,146 +52,210 @@ static const char *meant_by(const struct subcommand *command, const char *word) 
     const char *names[FLAGS_MAX + 1];
     const char *begins = NULL;
     size_t count = 0, n_begins = 0;
-    for (size_t i = 0; i < command->n_flags && i < FLAGS_MAX; i++)
+    for (size_t i = 0; i < command->n_flags; i++)
         if (command->flags[i].name)
             names[count++] = command->flags[i].name;
-    names[count++] = "help";
-    for (size_t i = 0; i < count; i++) {
-        if (*word == '\0' || !text_has_prefix(names[i], word))
-            continue;
-        begins = names[i];
-        n_begins++;
-    }
+    names[count++] = flag_help.name;
+    for (size_t i = 0; i < count; i++)
+        if (*word != '\0' && text_has_prefix(names[i], word)) {
+            begins = names[i];
+            n_begins++;
+        }
     return n_begins == 1 ? begins : suggest(word, names, count);
 }
 
-static int unknown_flag(const struct subcommand *command, const char *argument) {
-    AUTO_TEXT flag = strndup(argument, strcspn(argument, "="));
-    const char *shown = flag ? flag : argument;
-    const char *meant = meant_by(command, shown + strspn(shown, "-"));
-    return flags_usage_error(command, "unknown flag: %s%s%s%s", shown, meant ? ", did you mean --" : "",
-                             meant ? meant : "", meant ? "?" : "");
+static struct error *unknown_flag(const struct subcommand *command, const char *argument) {
+    int len = (int)strcspn(argument, "=");
+    AUTO_TEXT word = strndup(argument, (size_t)len);
+    const char *meant = word ? meant_by(command, word + strspn(word, "-")) : NULL;
+    return error_new(ERROR_USAGE, "unknown flag: %.*s%s%s%s", len, argument, meant ? ", did you mean --" : "",
+                     meant ? meant : "", meant ? "?" : "");
 }
 
-// getopt_long accepts "--conf" for "--config"; wharf does not, so that a new flag never breaks a script.
-static bool is_abbreviated(const struct reading *reading, const char *argument, int option) {
-    const struct flag *flag = find_flag(reading->command, option);
-    const char *name = flag ? flag->name : "help";
-    if (!text_has_prefix(argument, "--") || !name || (option < LONG_BASE && option != HELP))
-        return false;
-    return strlen(name) != strcspn(argument + 2, "=");
+// `name` NULL: by its letter.
+static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter) {
+    for (size_t i = 0; i <= command->n_flags; i++) {
+        const struct flag *flag = i < command->n_flags ? &command->flags[i] : &flag_help;
+        if (name ? flag->name && strlen(flag->name) == len && strncmp(flag->name, name, len) == 0
+                 : flag->letter == letter)
+            return flag;
+    }
+    return NULL;
 }
 
-// 0: continue; else the exit code.
-static int keep(struct reading *reading, int option, const char *argument) {
-    const struct subcommand *command = reading->command;
-    const struct flag *flag = find_flag(command, option);
-    if (!flag)
-        return unknown_flag(command, argument);
-    char name[64];
-    spell(flag, name, sizeof(name));
-    const char **value = &reading->values[flag - command->flags];
-    if (flag->argument && (!optarg || *optarg == '\0'))
-        return flags_usage_error(command, "flag needs an argument: %s", name);
-    if (flag->argument && *value)
-        return flags_usage_error(command, "flag given twice: %s", name);
-    *value = flag->argument ? optarg : "";
-    return 0;
+// `value` NULL: none follows.
+static struct error *set_value(struct call *call, const struct flag *flag, const char *value) {
+    char name[NAME_SIZE];
+    spell(flag, name);
+    if (flag->argument && !value)
+        call->no_value = flag;
+    if (flag->argument && (!value || *value == '\0'))
+        return error_new(ERROR_USAGE, "flag needs an argument: %s", name);
+    if (!flag->argument && value)
+        return error_new(ERROR_USAGE, "flag takes no argument: %s", name);
+    call->help |= flag == &flag_help;
+    if (call->help)
+        return NULL;
+    const char **place = &call->values[flag - call->command->flags];
+    if (flag->argument && *place)
+        return error_new(ERROR_USAGE, "flag given twice: %s", name);
+    *place = value ? value : "";
+    return NULL;
 }
 
-// A flag that getopt_long rejects.
-static int wrong_flag(const struct reading *reading, int option, const char *argument) {
-    const struct subcommand *command = reading->command;
-    const struct flag *flag = find_flag(command, optopt);
-    if ((!flag && optopt != HELP) || is_abbreviated(reading, argument, optopt))
-        return unknown_flag(command, argument);
-    char name[64] = "--help";
-    if (flag)
-        spell(flag, name, sizeof(name));
-    return flags_usage_error(command, option == ':' ? "flag needs an argument: %s" : "flag takes no argument: %s",
-                             name);
+// Reads "--name", "--name=value", "-n" or "-nvalue", with the next argument if the value is there.
+static struct error *read_flag(struct call *call, const char *argument, char ***next) {
+    struct error *error = NULL;
+    bool is_long = argument[1] == '-';
+    size_t len = is_long ? strcspn(argument + 2, "=") : 1;
+    for (const char *at = argument + 1 + is_long; !error && *at != '\0' && !call->help; at += len) {
+        const struct flag *flag = find_flag(call->command, is_long ? at : NULL, len, *at);
+        if (!flag)
+            return unknown_flag(call->command, argument);
+        const char *value = at[len] == '\0' ? NULL : is_long ? at + len + 1 : flag->argument ? at + len : NULL;
+        bool ends = value || is_long || flag->argument;
+        if (!value && flag->argument && **next)
+            value = *(*next)++;
+        error = set_value(call, flag, value);
+        if (ends)
+            break;
+    }
+    return error;
 }
 
-static bool is_object(const struct subcommand *command) {
-    return command->operand && text_has_prefix(command->operand, MAIN_OBJECT);
-}
-
-// With the flag that takes it if there is one that has to be given, or that it has to follow "--".
-static int unexpected(const struct reading *reading, const char *argument) {
-    const struct subcommand *command = reading->command;
-    char name[64];
-    if (command->operand && strstr(command->operand, " -- "))
-        return flags_usage_error(command,
-                                 "unexpected argument: %s: the command follows --, as in wharf %s job/train -- ls",
-                                 argument, command->name);
+// Names the flag that was probably meant, if one is required.
+static struct error *unexpected(const struct call *call, const char *argument) {
+    const struct subcommand *command = call->command;
+    char name[NAME_SIZE];
+    if (has_command(command))
+        return error_new(ERROR_USAGE, "unexpected argument: %s: the command follows --, as in wharf %s job/train -- ls",
+                         argument, command->name);
     for (size_t i = 0; !command->operand && i < command->n_flags; i++) {
-        if (!command->flags[i].required || reading->values[i])
+        if (!command->flags[i].required || call->values[i])
             continue;
-        spell(&command->flags[i], name, sizeof(name));
-        return flags_usage_error(command, "unexpected argument: %s, did you mean %s %s?", argument, name, argument);
+        spell(&command->flags[i], name);
+        return error_new(ERROR_USAGE, "unexpected argument: %s, did you mean %s %s?", argument, name, argument);
     }
-    return flags_usage_error(command, "unexpected argument: %s", argument);
+    return error_new(ERROR_USAGE, "unexpected argument: %s", argument);
 }
 
-static int keep_operand(struct reading *reading, const char *argument) {
-    const struct subcommand *command = reading->command;
-    const char **operand = &reading->values[command->n_flags];
-    if (*operand && is_object(command) && !operand[1] && !strchr(*operand, '/'))
+static struct error *read_operand(struct call *call, const char *argument) {
+    const char **operand = call->operand;
+    const char *usage = call->command->operand;
+    if (!usage)
+        return unexpected(call, argument);
+    bool is_topic = text_has_prefix(usage, "[" HELP_CONFIGURATION);
+    if (*operand &&
+        (is_topic ? strcmp(*operand, HELP_CONFIGURATION) == 0 : is_object(call->command) && !strchr(*operand, '/')))
         operand++;
-    if (!command->operand || *operand)
-        return unexpected(reading, argument);
+    if (*operand)
+        return unexpected(call, argument);
     *operand = argument;
-    return 0;
+    return NULL;
 }
 
-// -1: continue; else the exit code.
-static int read_next(struct reading *reading, int argc, char **argv) {
-    const char *argument = argv[optind];
-    int option = getopt_long(argc, argv, reading->letters, reading->options, NULL);
-    int code = 0;
-    if (option == -1 && optind >= argc)
-        return -1;
-    if (option == -1)
-        code = keep_operand(reading, argv[optind++]);
-    else if (option == '?' || option == ':')
-        code = wrong_flag(reading, option, argument);
-    else if (is_abbreviated(reading, argument, option))
-        code = unknown_flag(reading->command, argument);
-    else if (option != HELP)
-        code = keep(reading, option, argument);
-    else
-        help_print(reading->command);
-    return option == HELP || code != 0 ? code : -1;
-}
-
-// Required flags, and defaults.
-static int complete(const struct reading *reading) {
-    const struct subcommand *command = reading->command;
-    for (size_t i = 0; i < command->n_flags; i++) {
-        const struct flag *flag = &command->flags[i];
-        char name[64];
-        spell(flag, name, sizeof(name));
-        if (flag->required && !reading->values[i])
-            return flags_usage_error(command, "flag is required: %s", name);
-        if (!reading->values[i])
-            reading->values[i] = flag->fallback;
+struct error *flags_parse(struct call *call, char **arguments) {
+    struct error *error = NULL;
+    bool only_operands = false;
+    if (call->command->own_flags)
+        call->rest = arguments;
+    while (!error && !call->help && *arguments) {
+        const char *argument = *arguments++;
+        bool is_end = strcmp(argument, "--") == 0;
+        if (call->command->own_flags)
+            call->help = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+        else if (is_end && has_command(call->command)) {
+            call->rest = arguments;
+            break;
+        } else if (is_end)
+            only_operands = true;
+        else if (argument[0] == '-' && argument[1] != '\0' && !only_operands)
+            error = read_flag(call, argument, &arguments);
+        else
+            error = read_operand(call, argument);
     }
+    return error;
+}
+
+// Replaces the value by the word that it is, in any case of letters.
+static struct error *check_word(const char *before, const char **value, const char *const *words) {
+    for (size_t i = 0; words[i]; i++)
+        if (strcasecmp(*value, words[i]) == 0) {
+            *value = words[i];
+            return NULL;
+        }
+    return flags_wrong_word(before, *value, words);
+}
+
+static struct error *check_flag(const struct flag *flag, const char **value) {
+    char name[NAME_SIZE];
+    spell(flag, name);
+    if (flag->required && !*value)
+        return error_new(ERROR_USAGE, "flag is required: %s", name);
+    *value = *value ? *value : flag->fallback;
+    AUTO_TEXT before = text_format("%s: ", name);
+    if (*value && flag->words)
+        return check_word(before ? before : "", value, flag->words);
+    if (*value && flag->check && !flag->check(*value))
+        return error_new(ERROR_USAGE, "%s: found \"%s\", expected %s", name, *value, flag->expected);
+    return NULL;
+}
+
+static struct error *check_object(struct call *call) {
+    const char *const *operand = call->operand;
+    call->object = operand[1] ? text_format("%s/%s", operand[0], operand[1]) : strdup(operand[0]);
+    if (!call->object)
+        return error_no_memory();
+    const char *slash = strchr(call->object, '/');
+    if (slash && slash != call->object && slash[1] && !strchr(slash + 1, '/'))
+        return NULL;
+    return error_new(ERROR_USAGE, "found \"%s\", expected " OPERAND_OBJECT ", as in job/train", call->object);
+}
+
+static struct error *check_operand(struct call *call) {
+    const struct subcommand *command = call->command;
+    AUTO_TEXT words = command->operand_words ? flags_list(command->operand_words) : NULL;
+    if (call->operand[0] && command->operand_words)
+        return check_word("", &call->operand[0], command->operand_words);
+    bool lacks_command = has_command(command) && (!call->rest || !*call->rest);
+    if (!command->operand || *command->operand == '[' || (call->operand[0] && !lacks_command))
+        return is_object(command) ? check_object(call) : NULL;
+    return error_new(ERROR_USAGE, "found no %s, expected %s%s", call->operand[0] ? "command" : "operand",
+                     words ? words : command->operand,
+                     has_command(command)                            ? ", as in job/train -- ls"
+                     : is_object(command)                            ? ", as in job/train"
+                     : strcmp(command->operand, OPERAND_WORKER) == 0 ? ", the name of a worker"
+                                                                     : "");
+}
+
+struct error *flags_read(struct call *call, char **arguments) {
+    struct error *error = flags_parse(call, arguments);
+    if (call->help || call->command->own_flags)
+        return error;
+    for (size_t i = 0; !error && i < call->command->n_flags; i++)
+        error = check_flag(&call->command->flags[i], &call->values[i]);
+    return error ? error : check_operand(call);
+}
+
+const char *flags_value(const struct call *call, const char *name) {
+    const struct flag *flag = find_flag(call->command, name, strlen(name), 0);
+    return flag && flag != &flag_help ? call->values[flag - call->command->flags] : NULL;
+}
+
+int flags_word(const struct call *call, size_t flag) {
+    const char *const *words = call->command->flags[flag].words;
+    for (int i = 0; call->values[flag] && words[i]; i++)
+        if (call->values[flag] == words[i])
+            return i;
     return -1;
 }
 
-bool flags_read(const struct subcommand *command, const struct arguments *arguments, const char **values, int *code) {
-    struct reading reading = {.command = command, .values = values};
-    int argc = arguments->argc + 1;
-    char **argv = arguments->argv - 1;
-    for (size_t i = 0; i <= command->n_flags + is_object(command); i++)
-        values[i] = NULL;
-    prepare(&reading);
-    opterr = 0;
-    optind = 1;
-    *code = -1;
-    while (*code < 0 && optind < argc)
-        *code = read_next(&reading, argc, argv);
-    if (*code < 0)
-        *code = complete(&reading);
-    return *code < 0;
+bool flags_is_duration(const char *text) {
+    int64_t ns = 0;
+    return clock_parse_duration(text, &ns);
+}
+
+int64_t flags_duration(const char *text) {
+    int64_t ns = 0;
+    return text && clock_parse_duration(text, &ns) ? ns : 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf COMMAND --help`.
+#include "core/base/text.h"
 #include "core/cmd/main.h"
 
 #include <string.h>
@@ -33,14 +34,15 @@ static void print_flag(const struct flag *flag, int width) {
         if (line)
             printf("%*s", width + 2, "");
     }
+    AUTO_TEXT words = flag->words ? flags_list(flag->words) : NULL;
+    printf("%s%s", words ? ": " : "", words ? words : "");
     if (flag->fallback)
         printf(" (default %s)", flag->fallback);
     putchar('\n');
 }
 
 void help_print(const struct subcommand *command) {
-    static const struct flag help = {.name = "help", .letter = 'h', .help = "print this help"};
-    int width = width_of(&help);
+    int width = width_of(&flag_help);
     printf("%s\nUsage:\n  wharf %s", command->text, command->name);
     if (command->operand)
         printf(" %s", command->operand);
@@ -55,5 +57,5 @@ void help_print(const struct subcommand *command) {
     printf("%s\n\nFlags:\n", command->n_flags > 0 ? " [flags]" : "");
     for (size_t i = 0; i < command->n_flags; i++)
         print_flag(&command->flags[i], width);
-    print_flag(&help, width);
+    print_flag(&flag_help, width);
 }

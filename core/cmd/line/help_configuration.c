@@ -81,7 +81,7 @@ static struct error *unknown(const struct key_question *question) {
                      meant ? ", did you mean \"" : ":", meant ? meant : "", meant ? "\"?" : "");
 }
 
-int help_print_configuration(const char *key) {
+struct error *help_print_configuration(const char *key) {
     struct key_question question = {.key = key};
     if (!key)
         puts("The keys of the configuration file, which is YAML. [] is an item of a list. Paths are absolute, or "
@@ -93,5 +93,5 @@ int help_print_configuration(const char *key) {
         error = unknown(&question);
     for (size_t i = 0; i < question.count; i++)
         free(question.paths[i]);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+    return error;
 }

@@ -79,7 +79,9 @@ static void put_flags(FILE *out, const struct subcommand *command) {
     for (size_t i = 0; i < command->n_flags; i++) {
         const struct flag *flag = &command->flags[i];
         put_flag(out, flag, ".It");
-        put_paragraphs(out, flag->help);
+        AUTO_TEXT words = flag->words ? flags_list(flag->words) : NULL;
+        AUTO_TEXT help = text_format("%s%s%s", flag->help, words ? ": " : "", words ? words : "");
+        put_paragraphs(out, help ? help : flag->help);
         if (flag->fallback)
             fprintf(out, ".Pq default Cm %s\n", flag->fallback);
     }

@@ -64,6 +64,12 @@ bool text_table_print(const struct text_table *table, size_t first_row, FILE *ou
     return good;
 }
 
+struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out) {
+    bool printed = text_table_print(table, first_row, out);
+    text_table_free(table);
+    return printed ? NULL : error_no_memory();
+}
+
 void text_table_free(struct text_table *table) {
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);

@@ -3,6 +3,8 @@
 #ifndef WHARF_CMD_TEXT_TABLE_H
 #define WHARF_CMD_TEXT_TABLE_H
 
+#include "core/base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +22,8 @@ void text_table_add(struct text_table *table, const char *text);
 void text_table_add_number(struct text_table *table, long long number);
 // Prints the complete rows, from `first_row` on, without control characters. False: out of memory; nothing is printed.
 bool text_table_print(const struct text_table *table, size_t first_row, FILE *out);
+// The same, then frees the table.
+struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out);
 void text_table_free(struct text_table *table);
 
 #endif

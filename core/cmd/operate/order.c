@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/host/check/rights.h"
 #include "core/kube/client/ask.h"
 
@@ -15,31 +16,20 @@
 
 static const struct resource configmaps = {.group = "", .version = "v1", .plural = "configmaps"};
 
-// The text of the entry; NULL when out of memory.
-static char *entry_text(const struct worker_order *order) {
-    AUTO_JSON entry = json_new_object();
-    bool good = entry && (!order->cordoned || json_set(entry, "cordoned", json_new_bool(true))) &&
-                (!order->drain || json_set(entry, "drain", json_new_string(order->drain)));
-    return good ? json_text(entry, NULL) : NULL;
-}
-
 // {"metadata": {...}, "data": {worker: entry, or null}}
 static struct json *make_body(const char *namespace_, const char *version, const char *worker,
                               const struct worker_order *order) {
+    AUTO_JSON entry = json_new_object();
+    AUTO_JSON metadata = version ? document_make("{'resourceVersion':%s}", version)
+                                 : document_make("{'name':'" RIGHTS_WORKERS "','namespace':%s}", namespace_);
     bool ordered = order->cordoned || order->drain;
-    AUTO_TEXT entry = ordered ? entry_text(order) : NULL;
-    AUTO_JSON body = json_new_object();
-    struct json *metadata = json_new_object(), *data = json_new_object();
-    bool good = metadata && data && (!ordered || entry);
-    good = good && (version ? json_set(metadata, "resourceVersion", json_new_string(version))
-                            : json_set(metadata, "name", json_new_string(RIGHTS_WORKERS)) &&
-                                  json_set(metadata, "namespace", json_new_string(namespace_)));
-    good = good && json_set(data, worker, ordered ? json_new_string(entry) : json_new_null());
-    good = json_set(body, "metadata", metadata) && good; // takes it in any case, as the next one
-    good = json_set(body, "data", data) && good;
-    good = good && json_set(body, "apiVersion", json_new_string("v1")) &&
-           json_set(body, "kind", json_new_string("ConfigMap"));
-    return good ? TAKE(body) : NULL;
+    bool good = metadata && entry && (!order->cordoned || json_set(entry, "cordoned", json_new_bool(true))) &&
+                (!order->drain || json_set(entry, "drain", json_new_string(order->drain)));
+    AUTO_TEXT text = good && ordered ? json_text(entry, NULL) : NULL;
+    return good && (text || !ordered)
+               ? document_make("{'apiVersion':'v1','kind':'ConfigMap','metadata':%j,'data':{%s:%s}}", metadata, worker,
+                               text)
+               : NULL;
 }
 
 static struct error *send(struct client *client, struct request *request, const struct json *body,
@@ -51,7 +41,7 @@ static struct error *send(struct client *client, struct request *request, const 
     return ask(client, request, response);
 }
 
-// One attempt. *conflict: somebody else wrote meanwhile.
+// One attempt. *conflict: another write came first.
 static struct error *try_write(struct client *client, const char *namespace_, const char *worker,
                                const struct worker_order *order, bool *conflict) {
     __attribute__((cleanup(ask_cleanup))) struct response found = {.retry_after_ns = -1};
@@ -81,8 +71,7 @@ struct error *order_write(struct client *management, const char *namespace_, con
         if (error || !conflict)
             return error;
     }
-    return error_new(ERROR_IO, "ConfigMap %s/%s: somebody else changes it all the time: try again", namespace_,
-                     RIGHTS_WORKERS);
+    return error_new(ERROR_IO, "ConfigMap %s/%s: other writes keep changing it: try again", namespace_, RIGHTS_WORKERS);
 }
 
 static struct error *no_such_worker(const struct json *items, const char *worker) {
@@ -105,8 +94,7 @@ static struct error *no_such_worker(const struct json *items, const char *worker
 
 struct error *order_find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out) {
     AUTO_JSON list = NULL;
-    *out = NULL;
-    struct error *error = remote_get(remote, "/api/v1/workers", &list);
+    struct error *error = remote_worker(remote, worker, out, &list);
     if (error && error->code == ERROR_IO) {
         if (!*warned)
             fprintf(stderr, "warning: %s\n", error_text(error));
@@ -115,11 +103,5 @@ struct error *order_find_worker(struct remote *remote, const char *worker, bool 
         return NULL;
     }
     *warned = false;
-    const struct json *items = json_get(list, "items");
-    for (const struct json *item = json_first(items); item && !error; item = json_next(item))
-        if (strcmp(json_string_or(json_get(item, "name"), ""), worker) == 0) {
-            *out = json_copy(item);
-            return *out ? NULL : error_no_memory();
-        }
-    return error ? error : no_such_worker(items, worker);
+    return error || *out ? error : no_such_worker(json_get(list, "items"), worker);
 }

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define APPLIED_NS (15 * CLOCK_SECOND) // until a running host has applied an order, which it does within a second
 #define APPLIED_AGAIN_NS (100 * CLOCK_MS)
@@ -22,12 +21,14 @@ static const struct flag drain_flags[] = {
     [POLICY] = {.name = "policy",
                 .argument = "POLICY",
                 .fallback = "finish",
-                .help = "finish: what runs there runs to its end; move: it is deleted there and runs\n"
-                        "again in another worker"},
+                .words = WORDS("finish", "move"),
+                .help = "let running workloads finish, or move them: delete them there, to run again in\n"
+                        "another worker"},
     [TIMEOUT] = {.name = "timeout",
                  .argument = "DURATION",
-                 .help = "how long to wait, as 30m (default: without limit)"},
-    [NO_WAIT] = {.name = "no-wait", .help = "do not wait until nothing runs there any more"},
+                 CHECK_DURATION,
+                 .help = "the longest wait, as 30m (default: without limit)"},
+    [NO_WAIT] = {.name = "no-wait", .help = "do not wait until the worker is drained"},
 };
 
 struct operation {
@@ -38,14 +39,15 @@ struct operation {
     int64_t timeout_ns;
 };
 
-// Why it is not drained after all that time.
+// The error after the longest wait.
 static struct error *still_waits(const struct operation *operation, long long active) {
-    return active < 0
-               ? error_new(ERROR_LIMIT,
-                           "worker %s: the host has not said what is active there; it stays cordoned and draining",
-                           operation->worker)
-               : error_new(ERROR_LIMIT, "worker %s: %lld workloads are still active; it stays cordoned and draining",
-                           operation->worker, active);
+    return active < 0 ? error_new(ERROR_LIMIT,
+                                  "worker %s: the number of active workloads there is unknown; the worker stays "
+                                  "cordoned and draining",
+                                  operation->worker)
+                      : error_new(ERROR_LIMIT,
+                                  "worker %s: %lld workloads are still active; the worker stays cordoned and draining",
+                                  operation->worker, active);
 }
 
 static struct error *not_applied(const struct operation *operation, const struct remote *remote) {
@@ -70,7 +72,7 @@ static bool is_applied(const struct worker_order *order, const struct json *work
     return json_bool(json_get(worker, "cordoned"), false) == order->cordoned && (order->cordoned || !drain);
 }
 
-// Until the host shows what was written; a host that does not answer is not waited for.
+// Waits until the host shows the order; not for a host that does not respond.
 static struct error *await_applied(const struct operation *operation, struct remote *remote, bool *reached) {
     int64_t until_ns = clock_now().mono_ns + APPLIED_NS;
     for (;;) {
@@ -80,17 +82,16 @@ static struct error *await_applied(const struct operation *operation, struct rem
         *reached = worker;
         if (error || !worker || is_applied(&operation->order, worker))
             return error;
-        if (clock_now().mono_ns >= until_ns)
+        if (!remote_wait(until_ns, APPLIED_AGAIN_NS))
             return not_applied(operation, remote);
-        nanosleep(&(struct timespec){.tv_nsec = APPLIED_AGAIN_NS}, NULL);
     }
 }
 
-// Until the host drains it and nothing active is left there.
+// Waits until the host drains the worker and nothing is active there.
 static struct error *wait_drained(const struct operation *operation, struct remote *remote) {
     int64_t began_ns = clock_now().mono_ns;
     bool warned = false;
-    for (long long told = -1;;) {
+    for (long long printed = -1;;) {
         AUTO_JSON worker = NULL;
         struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
         if (error)
@@ -101,24 +102,25 @@ static struct error *wait_drained(const struct operation *operation, struct remo
             printf("worker %s drained\n", operation->worker);
             return NULL;
         }
-        if (active > 0 && active != told)
+        if (active > 0 && active != printed)
             printf("worker %s: %lld workloads are active\n", operation->worker, active);
-        told = active;
+        printed = active;
         (void)fflush(stdout);
         int64_t waited_ns = clock_now().mono_ns - began_ns;
         if (worker && !drains && waited_ns > APPLIED_NS)
             return not_applied(operation, remote);
         if (operation->timeout_ns && waited_ns >= operation->timeout_ns)
             return still_waits(operation, active);
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        (void)remote_wait(CLOCK_NEVER, LOOK_NS);
     }
 }
 
-static struct error *operate(void *ctx, struct remote *remote) {
-    const struct operation *operation = ctx;
+static struct error *operate(struct call *call, struct operation *operation) {
+    struct remote *remote = call->remote;
     struct client *management = NULL;
     AUTO_JSON worker = NULL;
     bool warned = false, reached = false;
+    operation->worker = call->operand[0];
     struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
     if (!error)
         error = remote_management(remote, &management);
@@ -137,84 +139,58 @@ static struct error *operate(void *ctx, struct remote *remote) {
     return NULL;
 }
 
-// The operand. 0: continue.
-static int read_worker(const struct subcommand *command, const char *const *values, struct operation *operation) {
-    operation->worker = values[command->n_flags];
-    return operation->worker
-               ? 0
-               : flags_usage_error(command, "found no WORKER, expected its name (see wharf status workers)");
+static struct error *run_cordon(struct call *call) {
+    return operate(call, &(struct operation){.order = {.cordoned = true}, .done = "cordoned", .does = "cordons"});
 }
 
-static int order(const struct subcommand *command, const struct arguments *arguments, struct operation operation) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(command, arguments, values, &code))
-        return code;
-    code = read_worker(command, values, &operation);
-    return code ? code : remote_use(values, REMOTE, operate, &operation);
+static struct error *run_uncordon(struct call *call) {
+    return operate(call, &(struct operation){.done = "uncordoned", .does = "uncordons"});
 }
 
-static int run_cordon(const struct arguments *arguments) {
-    return order(&subcommand_cordon, arguments,
-                 (struct operation){.order = {.cordoned = true}, .done = "cordoned", .does = "cordons"});
-}
-
-static int run_uncordon(const struct arguments *arguments) {
-    return order(&subcommand_uncordon, arguments, (struct operation){.done = "uncordoned", .does = "uncordons"});
-}
-
-static int run_drain(const struct arguments *arguments) {
-    const char *values[N_DRAIN_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_drain, arguments, values, &code))
-        return code;
-    const char *policy = values[POLICY];
-    bool moves = strcmp(policy, "move") == 0;
-    struct operation operation = {
-        .order = {.cordoned = true, .drain = policy},
-        .done = moves ? "cordoned and draining (move)" : "cordoned and draining (finish)",
-        .does = "drains",
-        .wait = !values[NO_WAIT],
-    };
-    code = read_worker(&subcommand_drain, values, &operation);
-    if (code == 0 && !moves && strcmp(policy, "finish") != 0)
-        code = flags_usage_error(&subcommand_drain, "--policy: found \"%s\", expected finish or move", policy);
-    if (code == 0 && values[TIMEOUT] && !clock_parse_duration(values[TIMEOUT], &operation.timeout_ns))
-        code = flags_usage_error(&subcommand_drain, "--timeout: found \"%s\", expected a duration, as 30m",
-                                 values[TIMEOUT]);
-    return code ? code : remote_use(values, REMOTE, operate, &operation);
+static struct error *run_drain(struct call *call) {
+    AUTO_TEXT done = text_format("cordoned and draining (%s)", call->values[POLICY]);
+    struct operation operation = {.order = {.cordoned = true, .drain = call->values[POLICY]},
+                                  .done = done ? done : "draining",
+                                  .does = "drains",
+                                  .wait = !call->values[NO_WAIT],
+                                  .timeout_ns = flags_duration(call->values[TIMEOUT])};
+    return operate(call, &operation);
 }
 
 const struct subcommand subcommand_cordon = {
     .name = "cordon",
     .run = run_cordon,
-    .operand = "WORKER",
+    .operand = OPERAND_WORKER,
+    .asks_host = true,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "place nothing new in a worker",
-    .text = "What runs in the worker goes on. Written to ConfigMap wharf-workers in the host's namespace, so it also\n"
-            "holds for a host that is restarted. Returns when the host has applied it, or with 1 after 15 seconds.\n",
+    .text =
+        "Running workloads stay in the worker. The order is in ConfigMap wharf-workers in the host's namespace, so\n"
+        "that it holds after a restart of the host. Returns when the host has applied the order, or with 1 after\n"
+        "15 seconds.\n",
 };
 
 const struct subcommand subcommand_uncordon = {
     .name = "uncordon",
     .run = run_uncordon,
-    .operand = "WORKER",
+    .operand = OPERAND_WORKER,
+    .asks_host = true,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "use a worker again that was cordoned or drained",
-    .text = "Removes the worker's entry from ConfigMap wharf-workers. What its configuration or its Secret says of it\n"
-            "stays in force: then the command exits with 1 after 15 seconds.\n",
+    .text = "Removes the worker's entry from ConfigMap wharf-workers. If the worker's configuration or Secret cordons\n"
+            "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
 };
 
 const struct subcommand subcommand_drain = {
     .name = "drain",
     .run = run_drain,
-    .operand = "WORKER",
+    .operand = OPERAND_WORKER,
+    .asks_host = true,
     .flags = drain_flags,
     .n_flags = N_DRAIN_FLAGS,
     .summary = "empty a worker, for its maintenance",
-    .text =
-        "Cordons the worker and waits until nothing runs there any more: because it has finished, or with --policy\n"
-        "move because it was moved. Interrupting the command does not stop the drain; wharf uncordon does.\n",
+    .text = "Cordons the worker and waits until all its workloads have finished, or with --policy move have left for\n"
+            "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
 };

@@ -29,39 +29,28 @@ static const struct flag flags[] = {
                          "changes or rejects"},
 };
 
-struct ask {
-    const char *const *values; // of the flags
-    enum plan_verdict verdict;
-};
-
-static struct error *plan(void *ctx, const struct config *config, const struct adapters *adapters,
-                          struct problems *problems) {
-    struct ask *ask = ctx;
+static struct error *plan(struct call *call, struct setup *setup) {
     AUTO_BUFFER(out, OUTPUT_MAX);
-    struct plan_request request = {.config = config,
-                                   .adapters = adapters,
-                                   .file = ask->values[FILE_],
-                                   .status = ask->values[STATUS],
-                                   .cluster = ask->values[CLUSTER],
+    enum plan_verdict verdict = PLAN_WRONG;
+    struct plan_request request = {.config = setup->config,
+                                   .adapters = setup->adapters,
+                                   .file = call->values[FILE_],
+                                   .status = call->values[STATUS],
+                                   .cluster = call->values[CLUSTER],
                                    .now = clock_now()};
     struct error *error = request.cluster ? curl_transport_setup() : NULL;
     if (!error)
-        error = plan_run(&request, &out, problems, &ask->verdict);
+        error = plan_run(&request, &out, &setup->problems, &verdict);
     if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
+    call->code = verdict == PLAN_DELEGATED       ? EXIT_SUCCESS
+                 : verdict == PLAN_NOT_DELEGATED ? EXIT_NOT_DELEGATED
+                                                 : EXIT_FAILURE;
     return error;
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_plan, arguments, values, &code))
-        return code;
-    struct ask ask = {values, PLAN_WRONG};
-    code = setup_use(values[CONFIG], values[ADAPTERS], plan, &ask);
-    if (code != EXIT_SUCCESS || ask.verdict == PLAN_WRONG)
-        return code ? code : EXIT_FAILURE;
-    return ask.verdict == PLAN_DELEGATED ? EXIT_SUCCESS : EXIT_NOT_DELEGATED;
+static struct error *run(struct call *call) {
+    return setup_use(call, plan);
 }
 
 const struct subcommand subcommand_plan = {

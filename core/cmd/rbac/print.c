@@ -2,6 +2,7 @@
 #include "core/cmd/rbac/rbac.h"
 
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/host/startup/seal_source.h"
 
 #include <stdlib.h>
@@ -16,8 +17,8 @@ void rbac_options_clear(struct rbac_options *options) {
 }
 
 struct error *rbac_read_namespaces(const char *text, struct rbac_options *options) {
-    for (const char *at = text; *at != '\0';) {
-        size_t len = strcspn(at, ",");
+    size_t len = 0;
+    for (const char *rest = text, *at; document_next_word(&rest, ',', &at, &len);) {
         if (options->n_namespaces == RBAC_NAMESPACES_MAX)
             return error_new(ERROR_USAGE, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
         char *name = strndup(at, len);
@@ -26,12 +27,11 @@ struct error *rbac_read_namespaces(const char *text, struct rbac_options *option
         options->namespaces[options->n_namespaces++] = name;
         if (!text_is_dns_label(name))
             return error_new(ERROR_USAGE, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
-        at += len + (at[len] == ',' ? 1 : 0);
     }
     return NULL;
 }
 
-struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out) {
+struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out) {
     const struct config *config = enabled->config;
     if (options->given)
         return rights_copy(options->given, out);
@@ -122,8 +122,7 @@ static void print_role(struct buffer *out, const struct rbac_options *options, c
 }
 
 // People with the ClusterRole `view` get these rights too (aggregation), and the command line's ServiceAccount.
-static struct error *print_viewer(const struct rbac_options *options, const struct enabled *enabled,
-                                  struct buffer *out) {
+static struct error *print_viewer(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
                                    .n_kinds = enabled->adapters->n_kinds};
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
@@ -155,7 +154,7 @@ static void print_introduction(struct buffer *out, const struct rbac_options *op
     buffer_text(out, ".\n");
 }
 
-struct error *rbac_print(const struct rbac_options *options, const struct enabled *enabled, struct buffer *out) {
+struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     struct error *error = rbac_rights(options, enabled, &rights);
     if (error)

@@ -4,7 +4,7 @@
 #define WHARF_CMD_RBAC_H
 
 #include "core/base/buffer.h"
-#include "core/cmd/enabled.h"
+#include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
 
 #define RBAC_TEXT_MAX ((size_t)1 << 20)
@@ -33,8 +33,8 @@ void rbac_options_clear(struct rbac_options *options); // also for __attribute__
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]);
 
 // What the host needs there with this configuration.
-struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out);
+struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out);
 
-struct error *rbac_print(const struct rbac_options *options, const struct enabled *enabled, struct buffer *out);
+struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out);
 
 #endif

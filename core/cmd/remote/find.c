@@ -46,8 +46,8 @@ static struct error *read_config(struct remote *remote, const char *path) {
         error = error_new(ERROR_INVALID, "%s", problems.count > 0 ? problems.list[0] : path);
     problems_free(&problems); // the others are reported by `wharf check`
     const char *namespace_ = error ? NULL : remote->config->namespace_;
-    if (namespace_ && strcmp(remote->host_namespace, REMOTE_NAMESPACE) == 0)
-        remote->host_namespace = namespace_;
+    if (namespace_ && strcmp(remote->options.host_namespace, REMOTE_NAMESPACE) == 0)
+        remote->options.host_namespace = namespace_;
     if (!error)
         return NULL;
     config_free(remote->config);
@@ -115,7 +115,8 @@ static struct error *search(struct remote *remote) {
     return error ? error : add_place(remote, "this machine", strdup(WELL_KNOWN), true);
 }
 
-struct error *remote_find(struct remote *remote, const struct remote_options *options) {
+struct error *remote_find(struct remote *remote) {
+    const struct remote_options *options = &remote->options;
     const char *server = options->server, *config = options->config;
     if (options->search) {
         server = variable("WHARF_SERVER");
@@ -135,14 +136,8 @@ struct error *remote_find(struct remote *remote, const struct remote_options *op
 }
 
 void remote_leave_place(struct remote *remote) {
-    client_free(remote->host);
-    if (remote->host_transport)
-        remote->host_transport->ops->free(remote->host_transport);
-    endpoint_free(remote->own_endpoint);
+    cluster_close(&remote->host);
     free(remote->prefix);
-    remote->host = NULL;
-    remote->host_transport = NULL;
-    remote->own_endpoint = NULL;
     remote->prefix = NULL;
     remote->place = NULL;
     remote_forget_token(remote);
@@ -160,7 +155,9 @@ static const char *socket_path(const char *server) {
 
 // The certificate of a host whose configuration is here is trusted as it is.
 static struct error *read_authority(const struct remote *remote, char **out) {
-    const char *file = remote->authority ? remote->authority : remote->config ? remote->config->serve.cert_file : NULL;
+    const char *file = remote->options.authority ? remote->options.authority
+                       : remote->config          ? remote->config->serve.cert_file
+                                                 : NULL;
     AUTO_BUFFER(text, AUTHORITY_MAX);
     if (!file)
         return NULL;
@@ -185,21 +182,21 @@ static struct error *make_endpoint(const struct remote *remote, struct endpoint 
 static struct error *use_place(struct remote *remote, const struct remote_place *place) {
     remote_leave_place(remote);
     remote->place = place;
-    remote->prefix = place->server ? strdup("") : text_format(PROXY_PATH, remote->host_namespace);
+    remote->prefix = place->server ? strdup("") : text_format(PROXY_PATH, remote->options.host_namespace);
     struct endpoint *own = place->server ? calloc(1, sizeof *own) : NULL;
-    remote->own_endpoint = own;
+    remote->host.connection.endpoint = own;
     if (!remote->prefix || (place->server && !own))
         return error_no_memory();
     struct error *error = own ? make_endpoint(remote, own) : remote_load_management(remote);
-    return error
-               ? error
-               : remote_client(own ? own : remote->management_endpoint, "host", &remote->host_transport, &remote->host);
+    return error ? error
+                 : cluster_connect(&remote->host, "host",
+                                   own ? own : endpoint_hold(remote->management.connection.endpoint));
 }
 
 // Why the place in use is not the host's; NULL: it is. free()
 static char *probe(const struct remote *remote) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    struct error *error = ask_raw(remote->host, "/api/v1/status", &response);
+    struct error *error = ask_raw(remote->host.client, "/api/v1/status", &response);
     AUTO_TEXT problem = error ? strdup(error_text(error)) : NULL;
     error_free(error);
     if (problem)
@@ -215,8 +212,8 @@ static char *probe(const struct remote *remote) {
 static char *describe(const struct remote *remote, const char *result) {
     if (!remote->place || remote->place->server)
         return text_format("%s: %s", remote->place ? remote->place->name : "nothing", result);
-    const struct endpoint *management = remote->management_endpoint;
-    return text_format("Service %s/wharf%s%s: %s", remote->host_namespace, management ? " of " : "",
+    const struct endpoint *management = remote->management.connection.endpoint;
+    return text_format("Service %s/wharf%s%s: %s", remote->options.host_namespace, management ? " of " : "",
                        management ? management->description : "", result);
 }
 

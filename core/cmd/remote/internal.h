@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by remote.c, find.c (where the host is), management.c (its management cluster), token.c
-// (who calls) and requests.c.
+// Shared by remote.c (opening, and the management cluster), find.c (where the host is), token.c (who calls) and
+// requests.c.
 #ifndef WHARF_CMD_REMOTE_INTERNAL_H
 #define WHARF_CMD_REMOTE_INTERNAL_H
 
+#include "core/cmd/cluster.h"
 #include "core/cmd/remote/remote.h"
-#include "core/config/config.h"
 #include "core/kube/transport/curl_transport.h"
 
 #define REMOTE_PLACES 3 // a Unix socket, an address, and the Service in the management cluster
@@ -18,12 +18,10 @@ struct remote_place {
 };
 
 struct remote {
-    const char *host_namespace, *service_account, *authority, *kubeconfig, *context; // not owned
-    struct config *config;                                                           // of the host; or NULL
-    struct endpoint *management_endpoint;                                            // NULL: not loaded yet
-    struct transport *management_transport;
-    struct client *management;
-    bool management_checked; // that it is the host's
+    struct remote_options options;
+    struct config *config;     // of the host; or NULL
+    struct cluster management; // with an endpoint once it is loaded, with a client once it is open
+    bool management_checked;   // the management cluster is the host's
 
     struct remote_place places[REMOTE_PLACES]; // in the order in which they are tried
     size_t n_places;
@@ -31,34 +29,35 @@ struct remote {
 
     // Of the place in use; zero as long as there is none.
     const struct remote_place *place;
-    struct endpoint *own_endpoint; // of the host; NULL: through management
-    char *prefix;                  // of paths at the endpoint
-    struct transport *host_transport;
-    struct client *host;
-    char *token;     // for this place; NULL: not obtained yet
-    char *account;   // "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: the caller's own token
-    bool withheld;   // the caller has a token, which is not sent to this place
-    bool authorized; // the transport sends the token
-    char *tried;     // the places before it with their results, for messages
+    struct cluster host; // with the management cluster's endpoint, or the place's own
+    char *prefix;        // of paths at the endpoint
+    char *token;         // for this place; NULL: not obtained yet
+    char *account;       // "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: the caller's own token
+    bool withheld;       // the caller has a token, which is not sent to this place
+    bool authorized;     // the transport sends the token
+    char *tried;         // the places before this one with their results, for messages
 };
 
-// remote_find.c
+// Whether requests go to the host itself, not through the API server of the management cluster.
+static inline bool remote_is_direct(const struct remote *remote) {
+    return remote->place && remote->place->server;
+}
+
+// find.c
 // The places that the options and the environment name.
-struct error *remote_find(struct remote *remote, const struct remote_options *options);
-// Takes the first place that answers into use; the last one without asking.
+struct error *remote_find(struct remote *remote);
+// Uses the first place that answers; the last one without a probe.
 struct error *remote_locate(struct remote *remote);
 void remote_leave_place(struct remote *remote);
 // The sentence for a host that was not reached; the next request tries all places again.
 struct error *remote_unreached(struct remote *remote, const char *result);
 
-// remote_token.c. Obtains a token that the place in use may have, and makes the transport send it.
+// token.c. Obtains a token that the place in use may have, and makes the transport send it.
 struct error *remote_send_token(struct remote *remote);
 void remote_forget_token(struct remote *remote);
 
-// Loads management_endpoint, unless it is loaded; the second one opens it too.
+// remote.c. Loads the endpoint of the management cluster, unless it is loaded; the second one opens it too.
 struct error *remote_load_management(struct remote *remote);
 struct error *remote_open_management(struct remote *remote);
-struct error *remote_client(const struct endpoint *endpoint, const char *name, struct transport **transport,
-                            struct client **client);
 
 #endif

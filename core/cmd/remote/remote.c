@@ -3,28 +3,13 @@
 
 #include "core/base/text.h"
 #include "core/cmd/remote/internal.h"
+#include "core/kube/api/cluster_id.h"
+#include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void remote_options_read(const char *const *values, size_t first, struct remote_options *options) {
-    *options = (struct remote_options){.server = values[first],
-                                       .context = values[first + 1],
-                                       .kubeconfig = values[first + 2],
-                                       .config = values[first + 3],
-                                       .host_namespace = values[first + 4],
-                                       .service_account = values[first + 5],
-                                       .authority = values[first + 6]};
-    options->search = !options->server && !options->context && !options->kubeconfig && !options->config;
-}
-
-struct error *remote_client(const struct endpoint *endpoint, const char *name, struct transport **transport,
-                            struct client **client) {
-    struct error *error = curl_transport_setup();
-    if (!error)
-        error = curl_transport_new(endpoint, "wharf/" WHARF_VERSION, transport);
-    return error ? error : client_new(&(struct client_options){.cluster = name, .transport = *transport}, client);
-}
+#include <time.h>
+#include <unistd.h>
 
 struct error *remote_open(const struct remote_options *options, struct remote **out) {
     const char *account = options->service_account, *slash = account ? strchr(account, '/') : NULL;
@@ -34,42 +19,36 @@ struct error *remote_open(const struct remote_options *options, struct remote **
     struct remote *remote = calloc(1, sizeof *remote);
     if (!remote)
         return error_no_memory();
-    remote->host_namespace = options->host_namespace ? options->host_namespace : REMOTE_NAMESPACE;
-    remote->service_account = options->service_account;
-    remote->authority = options->authority;
-    remote->kubeconfig = options->kubeconfig;
-    remote->context = options->context;
-    struct error *error = remote_find(remote, options);
-    if (error) {
+    remote->options = *options;
+    if (!options->host_namespace)
+        remote->options.host_namespace = REMOTE_NAMESPACE;
+    struct error *error = remote_find(remote);
+    if (error)
         remote_close(remote);
-        return error;
-    }
-    *out = remote;
-    return NULL;
+    else
+        *out = remote;
+    return error;
 }
 
-int remote_use(const char *const *values, size_t first, struct error *(*use)(void *ctx, struct remote *remote),
-               void *ctx) {
-    struct remote *remote = NULL;
-    struct remote_options options;
-    remote_options_read(values, first, &options);
-    struct error *error = remote_open(&options, &remote);
-    if (!error)
-        error = use(ctx, remote);
-    remote_close(remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+struct error *remote_open_call(struct call *call) {
+    struct remote_options options = {.server = flags_value(call, "server"),
+                                     .context = flags_value(call, "context"),
+                                     .kubeconfig = flags_value(call, "kubeconfig"),
+                                     .config = flags_value(call, "config"),
+                                     .host_namespace = flags_value(call, "host-namespace"),
+                                     .service_account = flags_value(call, "service-account"),
+                                     .authority = flags_value(call, "certificate-authority")};
+    options.search = !options.server && !options.context && !options.kubeconfig && !options.config;
+    return remote_open(&options, &call->remote);
 }
 
 void remote_close(struct remote *remote) {
     if (!remote)
         return;
     remote_leave_place(remote);
-    client_free(remote->management);
-    if (remote->management_transport)
-        remote->management_transport->ops->free(remote->management_transport);
+    cluster_close(&remote->management);
     for (size_t i = 0; i < remote->n_places; i++)
         free(remote->places[i].server);
-    endpoint_free(remote->management_endpoint);
     free(remote->missing);
     free(remote->tried);
     config_free(remote->config);
@@ -81,7 +60,7 @@ const char *remote_prefix(const struct remote *remote) {
 }
 
 const char *remote_host_namespace(const struct remote *remote) {
-    return remote->host_namespace;
+    return remote->options.host_namespace;
 }
 
 void remote_parameter(struct buffer *path, const char *name, const char *value) {
@@ -91,24 +70,82 @@ void remote_parameter(struct buffer *path, const char *name, const char *value) 
     text_percent_encode(path, value);
 }
 
-char *remote_object(const char *const operand[2]) {
-    return operand[1] ? text_format("%s/%s", operand[0], operand[1]) : strdup(operand[0]);
+void remote_object_path(struct call *call, const char *prefix, struct buffer *out) {
+    AUTO_TEXT kind = strndup(call->object, strcspn(call->object, "/"));
+    const char *const segments[] = {kind, remote_namespace(call), strchr(call->object, '/') + 1};
+    buffer_text(out, prefix);
+    for (size_t i = 0; i < COUNT(segments); i++) {
+        buffer_char(out, '/');
+        text_percent_encode(out, segments[i] ? segments[i] : "");
+    }
 }
 
-struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
-                                 struct buffer *out) {
-    AUTO_TEXT joined = remote_object(operand);
-    if (!joined)
-        return error_no_memory();
-    char *slash = strchr(joined, '/');
-    if (!slash || slash == joined || !slash[1] || strchr(slash + 1, '/'))
-        return error_new(ERROR_USAGE, "found \"%s\", expected KIND/NAME, as in job/train", joined);
-    *slash = '\0';
-    const char *const segments[] = {joined, namespace_, slash + 1};
-    buffer_text(out, prefix);
-    for (size_t i = 0; i < sizeof segments / sizeof segments[0]; i++) {
-        buffer_char(out, '/');
-        text_percent_encode(out, segments[i]);
+bool remote_wait(int64_t until_ns, int64_t pause_ns) {
+    if (clock_now().mono_ns >= until_ns)
+        return false;
+    nanosleep(&(struct timespec){.tv_sec = pause_ns / CLOCK_SECOND, .tv_nsec = pause_ns % CLOCK_SECOND}, NULL);
+    return true;
+}
+
+struct error *remote_load_management(struct remote *remote) {
+    const struct remote_options *options = &remote->options;
+    struct endpoint **out = &remote->management.connection.endpoint;
+    if (*out)
+        return NULL;
+    if (remote->config && !options->context && !options->kubeconfig)
+        return cluster_load_management(remote->config, options->kubeconfig, out);
+    const char *variable = getenv("KUBECONFIG");
+    AUTO_TEXT paths = cluster_kubeconfig(options->kubeconfig);
+    if (!options->kubeconfig && !(variable && *variable) && paths && access(paths, R_OK) != 0)
+        return error_wrap(kubeconfig_in_cluster("", out), "found no kubeconfig");
+    return cluster_load(options->kubeconfig, options->context, out);
+}
+
+struct error *remote_open_management(struct remote *remote) {
+    struct error *error = remote_load_management(remote);
+    return error || remote->management.client
+               ? error
+               : cluster_connect(&remote->management, "management", remote->management.connection.endpoint);
+}
+
+// A host reads only the writes to its own management cluster. If one of the two does not respond, the clusters are not
+// compared.
+static struct error *check_same_cluster(struct remote *remote) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    AUTO_JSON status = NULL;
+    struct error *error = remote_get(remote, "/api/v1/status", &status);
+    const char *expected = json_string(json_get(status, "managementUid"));
+    if (error || !expected) {
+        error_free(error);
+        return NULL;
     }
-    return out->failed ? error_no_memory() : NULL;
+    const struct request request = cluster_id_request();
+    error = ask(remote->management.client, &request, &response);
+    const char *found = error ? "" : cluster_id_uid(&response);
+    if (error || !*found || strcmp(found, expected) == 0)
+        return error;
+    return error_new(
+        ERROR_REFUSED,
+        "found the cluster of %s (uid %s of namespace kube-system), expected the management cluster of the "
+        "host at %s (uid %s): --config or --context names it",
+        remote->management.connection.endpoint->description, found, remote->host.connection.endpoint->description,
+        expected);
+}
+
+struct error *remote_management(struct remote *remote, struct client **out) {
+    struct error *error = remote_open_management(remote);
+    if (!error && remote_is_direct(remote) && !remote->management_checked)
+        error = check_same_cluster(remote);
+    remote->management_checked = !error;
+    *out = error ? NULL : remote->management.client;
+    return error;
+}
+
+const char *remote_namespace(struct call *call) {
+    const char *given = flags_value(call, "namespace");
+    if (given)
+        return given;
+    error_free(remote_load_management(call->remote)); // without a kubeconfig there is no other namespace
+    const struct endpoint *endpoint = call->remote->management.connection.endpoint;
+    return endpoint && endpoint->namespace_ ? endpoint->namespace_ : "default";
 }

@@ -7,21 +7,20 @@
 #include "core/cmd/main.h"
 #include "core/json/json.h"
 #include "core/kube/client/client.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 
 struct remote_options { // NULL: not given
     const char *server; // "http://127.0.0.1:9440", "unix:/run/wharf/9440.sock"
     const char *kubeconfig, *context;
     const char *config;          // the host's
-    const char *host_namespace;  // where the host runs
+    const char *host_namespace;  // where the host runs; NULL: REMOTE_NAMESPACE
     const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
     const char *authority;       // file of the CA of an https server
-    bool search;                 // none of the flags is given: WHARF_SERVER, WHARF_CONFIG, and the default places
+    bool search;                 // without any of the flags: WHARF_SERVER, WHARF_CONFIG, and the default places
 };
 
 #define REMOTE_NAMESPACE "wharf-system" // unless the configuration names another one
 
-// Flags of commands that use it, and how they are read: `first` is the index of REMOTE_FLAGS in the command's flags.
+// Flags of commands that ask the host.
 #define REMOTE_FLAGS                                                                                                   \
     {.name = "server",                                                                                                 \
      .argument = "URL",                                                                                                \
@@ -49,13 +48,10 @@ struct remote_options { // NULL: not given
                 "serve.tls.certFile, else the system's)"                                                               \
     }
 #define REMOTE_N_FLAGS 7
-void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
 
 struct remote;
-// Opens the host that the flags name, calls `use`, and closes it. Returns 0, or prints the error and returns its exit
-// code.
-int remote_use(const char *const *values, size_t first, struct error *(*use)(void *ctx, struct remote *remote),
-               void *ctx);
+// Opens call->remote, the host that the flags of the call name; nothing is sent yet.
+struct error *remote_open_call(struct call *call);
 struct error *remote_open(const struct remote_options *options, struct remote **out);
 void remote_close(struct remote *remote); // NULL is fine
 
@@ -88,17 +84,19 @@ bool remote_withholds_token(const struct remote *remote);
 // the current context's. ERROR_REFUSED if the host, where it answers directly, has another management cluster.
 struct error *remote_management(struct remote *remote, struct client **out);
 const char *remote_host_namespace(const struct remote *remote);
-// The namespace of the context, "default" if it has none.
-struct error *remote_namespace(struct remote *remote, const char **out);
+// --namespace of the call, else the namespace of the context, else "default".
+const char *remote_namespace(struct call *call);
 
 // Appends a parameter of the query to a path, encoded; nothing for NULL.
 void remote_parameter(struct buffer *path, const char *name, const char *value);
 
-// "job/train", of an operand of one word or two (MAIN_OBJECT).
-char *remote_object(const char *const operand[2]);
-// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME", or its two words (MAIN_OBJECT). ERROR_USAGE for
-// another one.
-struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
-                                 struct buffer *out);
+// Appends "PREFIX/KIND/NAMESPACE/NAME" for the object of the call.
+void remote_object_path(struct call *call, const char *prefix, struct buffer *out);
+
+// The host's item of a worker, a copy; NULL: it has none. `list`: all of them, or NULL.
+struct error *remote_worker(struct remote *remote, const char *name, struct json **out, struct json **list);
+
+// Pauses before a condition is checked again. False at once: `until_ns` (monotonic) is over.
+bool remote_wait(int64_t until_ns, int64_t pause_ns);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is
 // asked for.
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/remote/internal.h"
 #include "core/kube/client/ask.h"
@@ -12,13 +13,13 @@
 #define POLL_NS (200 * CLOCK_MS)
 
 struct transport *remote_transport(struct remote *remote) {
-    return remote->host_transport;
+    return remote->host.connection.transport;
 }
 
 // Through the API server a token is always needed, so what prevents it is a reason why the host is not reached.
 static struct error *begin(struct remote *remote) {
     struct error *error = remote_locate(remote);
-    if (!error && !remote->own_endpoint && !remote->authorized)
+    if (!error && !remote_is_direct(remote) && !remote->authorized)
         error = remote_send_token(remote);
     if (!error)
         return NULL;
@@ -40,7 +41,7 @@ struct error *remote_authorize(struct remote *remote) {
 static bool is_no_service(const struct remote *remote, const struct response *response) {
     static const char *const begins[] = {"services \"", "no endpoints available for service",
                                          "error trying to reach service"};
-    for (size_t i = 0; !remote->own_endpoint && i < sizeof begins / sizeof begins[0]; i++)
+    for (size_t i = 0; !remote_is_direct(remote) && i < COUNT(begins); i++)
         if (text_has_prefix(response->message, begins[i]))
             return true;
     return false;
@@ -64,20 +65,31 @@ struct error *remote_get(struct remote *remote, const char *path, struct json **
         return error;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
-    error = whole ? ask_raw(remote->host, whole, &response) : error_no_memory();
+    error = whole ? ask_raw(remote->host.client, whole, &response) : error_no_memory();
     if (!error && response.code == 401 && !remote->authorized) {
         response_clear(&response);
         error = remote_send_token(remote);
         if (!error)
-            error = ask_raw(remote->host, whole, &response);
+            error = ask_raw(remote->host.client, whole, &response);
     }
     if (error)
         return error;
     if (response.reason != REASON_OK || !response.value)
         return failure(remote, &response);
-    *out = response.value;
-    response.value = NULL;
+    *out = TAKE(response.value);
     return NULL;
+}
+
+struct error *remote_worker(struct remote *remote, const char *name, struct json **out, struct json **list) {
+    AUTO_JSON workers = NULL;
+    *out = NULL;
+    struct error *error = remote_get(remote, "/api/v1/workers", &workers);
+    for (const struct json *w = json_first(json_get(workers, "items")); !error && w && !*out; w = json_next(w))
+        if (text_equal(json_string(json_get(w, "name")), name) && !(*out = json_copy(w)))
+            error = error_no_memory();
+    if (list)
+        *list = TAKE(workers);
+    return error;
 }
 
 struct streaming {
@@ -115,12 +127,12 @@ static struct error *stream_once(struct remote *remote, const char *path, struct
     const struct http_request request = {
         .method = HTTP_GET, .path = path, .accept = "*/*", .stream = true, .max_body = ERROR_BODY_MAX};
     const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = streaming};
-    streaming->transport = remote->host_transport;
-    streaming->id = remote->host_transport->ops->submit(remote->host_transport, &request, &handler);
+    struct transport *transport = streaming->transport = remote_transport(remote);
+    streaming->id = transport->ops->submit(transport, &request, &handler);
     if (streaming->id == 0)
         return error_no_memory();
     while (!streaming->done)
-        curl_transport_poll(remote->host_transport, POLL_NS);
+        curl_transport_poll(transport, POLL_NS);
     return NULL;
 }
 

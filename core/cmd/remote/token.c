@@ -21,7 +21,7 @@
 #define ACCOUNT_PREFIX "system:serviceaccount:"
 
 static const struct endpoint *endpoint_of(const struct remote *remote) {
-    return remote->own_endpoint ? remote->own_endpoint : remote->management_endpoint;
+    return remote->host.connection.endpoint;
 }
 
 // *proven: nobody but the host, or its API server, reads the request.
@@ -70,7 +70,7 @@ static struct error *ask_for_token(struct remote *remote, const char *namespace_
     if (!error)
         error = token_request_make(namespace_, account, TOKEN_SECONDS, AUDIENCE, &request);
     if (!error)
-        error = ask(remote->management, &request.request, &response);
+        error = ask(remote->management.client, &request.request, &response);
     token_request_clear(&request);
     if (!error && response.code == 404)
         return error_new(ERROR_REFUSED,
@@ -95,9 +95,9 @@ bool remote_withholds_token(const struct remote *remote) {
 // Of the account that a flag names, else of the caller's own, else of the command line's.
 static struct error *request_token(struct remote *remote, char *own) {
     free(remote->account);
-    remote->account = remote->service_account ? strdup(remote->service_account)
-                      : own                   ? strdup(own)
-                                              : text_format("%s/" RIGHTS_VIEWER, remote->host_namespace);
+    remote->account = remote->options.service_account ? strdup(remote->options.service_account)
+                      : own                           ? strdup(own)
+                            : text_format("%s/" RIGHTS_VIEWER, remote->options.host_namespace);
     const char *slash = remote->account ? strchr(remote->account, '/') : NULL;
     AUTO_TEXT namespace_ = slash ? strndup(remote->account, (size_t)(slash - remote->account)) : NULL;
     return namespace_ ? ask_for_token(remote, namespace_, slash + 1) : error_no_memory();
@@ -119,7 +119,7 @@ static struct error *obtain_token(struct remote *remote, bool proven) {
     AUTO_JSON claims = NULL;
     struct error *error = remote_load_management(remote);
     if (!error)
-        error = endpoint_fetch_token(remote->management_endpoint, &remote->token);
+        error = endpoint_fetch_token(remote->management.connection.endpoint, &remote->token);
     if (!error && remote->token && !proven &&
         (!token_claims_read(remote->token, &claims) || !is_for_host_alone(claims)))
         return replace_token(remote, claims);
@@ -127,7 +127,8 @@ static struct error *obtain_token(struct remote *remote, bool proven) {
         return error;
     // A client certificate is nothing that the host could have reviewed.
     return error_wrap(request_token(remote, NULL), "no token for the host: %s has none",
-                      remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
+                      remote->management.connection.endpoint ? remote->management.connection.endpoint->description
+                                                             : "the kubeconfig");
 }
 
 void remote_forget_token(struct remote *remote) {
@@ -149,7 +150,7 @@ struct error *remote_send_token(struct remote *remote) {
     if (error)
         return error;
     AUTO_TEXT header = text_format(TOKEN_HEADER, remote->token);
-    remote->authorized = header && curl_transport_header(remote->host_transport, header);
+    remote->authorized = header && curl_transport_header(remote_transport(remote), header);
     if (header)
         explicit_bzero(header, strlen(header));
     return remote->authorized ? NULL : error_no_memory();

@@ -175,31 +175,22 @@ static struct error *run_host(struct program *program) {
     return error;
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_run, arguments, values, &code))
-        return code;
+static struct error *run(struct call *call) {
     struct program program = {.config = NULL};
-    struct error *error = prepare(&program, values[CONFIG], values[ADAPTERS]);
+    struct error *error = prepare(&program, call->values[CONFIG], call->values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
     serving_stop(program.serving);
     api_source_clear(&program.api);
-    live_stop(program.live);      // tells of a reload
-    notify_close(program.notify); // asks the host
+    live_stop(program.live);      // reports a reload
+    notify_close(program.notify); // reads from the host
     host_free(program.host);
     adapters_free(program.adapters);
     config_free(program.config);
-    if (error)
-        log_fields(LOG_ERROR, "wharf failed", {"error", error_text(error)});
-    else
-        log_plain(LOG_INFO, "wharf stopped");
-    code = main_exit_code(error);
-    error_free(error);
+    call->code = main_log_end(error, "wharf failed", "wharf stopped");
     signals_end(program.signals);
     (void)log_stop(LAST_LINES_NS);
-    return code;
+    return NULL;
 }
 
 const struct subcommand subcommand_run = {

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define AGAIN_NS (500 * CLOCK_MS)
 
@@ -37,17 +36,16 @@ static struct error *ask_workers(const struct status_wait *wait, struct remote *
     return error || any || *obstacle ? error : error_no_memory();
 }
 
-// A host that does not answer may start.
+// A host that does not respond may be starting.
 struct error *status_await(const struct status_wait *wait, struct remote *remote, char **obstacle) {
     int64_t until_ns = wait->timeout_ns ? clock_after(clock_now().mono_ns, wait->timeout_ns) : CLOCK_NEVER;
     for (;;) {
         *obstacle = NULL;
         struct error *error = wait->workers ? ask_workers(wait, remote, obstacle) : ask_host(remote, obstacle);
         bool again = wait->wait && (error ? error->code == ERROR_IO : !!*obstacle);
-        if (!again || clock_now().mono_ns >= until_ns)
+        if (!again || !remote_wait(until_ns, AGAIN_NS))
             return error;
         error_free(error);
         free(*obstacle);
-        nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
     }
 }

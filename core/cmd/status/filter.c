@@ -3,28 +3,15 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define PAGE 500
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 #define LONG_NS CLOCK_MINUTE // a workload that has waited for longer counts as waiting, as for the host
-
-bool status_filter_phase(struct status_filter *filter, const char *phase, const char **meant) {
-    static const char *const phases[] = {"Pending", "Suspended", "Running", "Succeeded", "Failed"};
-    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
-        if (strcasecmp(phase, phases[i]) == 0) {
-            filter->phase = phases[i];
-            return true;
-        }
-    *meant = suggest(phase, phases, sizeof phases / sizeof phases[0]);
-    return false;
-}
 
 bool status_filter_narrows(const struct status_filter *filter) {
     return filter->kind || filter->name || filter->cluster || filter->phase || filter->selector;

@@ -9,8 +9,6 @@ struct status_filter { // NULL: any
     const char *namespace_, *kind, *name, *cluster, *phase, *selector;
 };
 
-// Takes the phase in any case. False: there is no such phase; *meant is the nearest one or NULL.
-bool status_filter_phase(struct status_filter *filter, const char *phase, const char **meant);
 // Whether there is more than a namespace.
 bool status_filter_narrows(const struct status_filter *filter);
 // Appends the parameters of /api/v1/workloads.

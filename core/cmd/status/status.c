@@ -2,11 +2,10 @@
 // `wharf status`.
 #include "core/cmd/status/status.h"
 
-#include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
 #include "core/cmd/status/filter.h"
-#include "core/json/yaml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #define PAGE 1000 // workloads in one answer
-#define LIST_MAX ((size_t)256 << 20)
 #define WATCH_SECONDS 1
 
 #define EXIT_NOT_READY 3
@@ -36,35 +34,43 @@ enum {
     N_FLAGS = REMOTE + REMOTE_N_FLAGS
 };
 static const struct flag flags[] = {
-    [OUTPUT] = {.name = "output", .letter = 'o', .argument = "FORMAT", .help = "wide, json or yaml"},
+    [OUTPUT] = {.name = "output",
+                .letter = 'o',
+                .argument = "FORMAT",
+                .words = WORDS("wide", "json", "yaml"),
+                .help = "format of the output"},
     [NAMESPACE] = {.name = "namespace", .letter = 'n', .argument = "NAME", .help = "only workloads of this namespace"},
     [KIND] = {.name = "kind", .argument = "KIND", .help = "only workloads of this kind, as in job or rayjobs.ray.io"},
     [NAME] = {.name = "name", .argument = "NAME", .help = "only workloads of this name"},
     [CLUSTER] = {.name = "cluster", .argument = "NAME", .help = "only workloads in this worker; only this worker"},
     [PHASE] = {.name = "phase",
                .argument = "PHASE",
-               .help = "only workloads in this phase: Pending, Suspended, Running, Succeeded or Failed"},
+               .words = WORDS("Pending", "Suspended", "Running", "Succeeded", "Failed"),
+               .help = "only workloads in this phase"},
     [SELECTOR] = {.name = "selector",
                   .letter = 'l',
                   .argument = "SELECTOR",
-                  .help = "only workloads whose labels match, as of kubectl; their labels are read from the\n"
+                  .help = "only workloads with matching labels, as of kubectl; wharf reads the labels from the\n"
                           "management cluster with your rights"},
     [WATCH] = {.name = "watch", .letter = 'w', .help = "print each change, until interrupted"},
-    [WAIT] = {.name = "wait", .help = "until the host, or with workers each worker, is ready"},
-    [TIMEOUT] = {.name = "timeout", .argument = "DURATION", .help = "how long to wait, as 2m (default: without limit)"},
+    [WAIT] = {.name = "wait", .help = "wait until the host, or with workers each worker, is ready"},
+    [TIMEOUT] = {.name = "timeout",
+                 .argument = "DURATION",
+                 CHECK_DURATION,
+                 .help = "the longest wait, as 2m (default: without limit)"},
     [REMOTE] = REMOTE_FLAGS,
 };
 
-enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML };
+enum output { OUTPUT_TABLE = -1, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML }; // the words of --output
 
 struct asked {
+    struct call *call;
     struct remote *remote;
     const struct status_view *view; // NULL: the summary and the workers
     struct status_filter filter;
     enum output output;
     bool watch;
     struct status_wait wait;
-    int code;      // to exit with
     int64_t since; // workloads that changed after this sequence only; 0: all
 };
 
@@ -124,14 +130,6 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
     return error ? error : status_filter_select(&asked->filter, asked->remote, json_get(*out, "items"));
 }
 
-struct error *status_print_document(const struct json *document, bool yaml) {
-    AUTO_BUFFER(text, LIST_MAX);
-    if (!(yaml ? yaml_print(document, &text) : json_print_lines(document, &text) && buffer_char(&text, '\n')))
-        return error_no_memory();
-    fputs(text.data, stdout);
-    return NULL;
-}
-
 // The columns of the terminal, where it limits the table.
 static size_t limit_of(const struct asked *asked) {
     struct winsize size;
@@ -150,15 +148,15 @@ static struct error *print_list(const struct asked *asked, const struct status_v
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, view, &list);
     if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : status_print_document(list, asked->output == OUTPUT_YAML);
+        return error ? error : document_print(list, asked->output == OUTPUT_YAML);
     struct text_table table = {.limit = limit_of(asked)};
     status_fill(view, asked->output == OUTPUT_WIDE, json_get(list, "items"), &table);
     if (json_size(json_get(list, "items")) == 0)
         print_none(asked, view);
-    else if (!text_table_print(&table, 0, stdout))
-        error = error_no_memory();
+    else
+        return text_table_end(&table, 0, stdout);
     text_table_free(&table);
-    return error;
+    return NULL;
 }
 
 // The counts of the host are of all namespaces.
@@ -179,9 +177,9 @@ static struct error *print_overview(struct asked *asked) {
     if (!error && asked->filter.namespace_)
         error = count_namespace(asked, status);
     if (!json_bool(json_get(status, "ready"), false))
-        asked->code = EXIT_NOT_READY;
+        asked->call->code = EXIT_NOT_READY;
     if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : status_print_document(status, asked->output == OUTPUT_YAML);
+        return error ? error : document_print(status, asked->output == OUTPUT_YAML);
     status_print_summary(status);
     return print_list(asked, &status_workers);
 }
@@ -220,10 +218,11 @@ static struct error *print_changes(struct watching *watching) {
         if (!json_set(watching->printed, key, json_new_string(hash)))
             error = error_no_memory();
     }
-    if (!error && !text_table_print(&table, watching->titled, stdout))
-        error = error_no_memory();
+    if (!error)
+        error = text_table_end(&table, watching->titled, stdout);
+    else
+        text_table_free(&table);
     watching->titled = true;
-    text_table_free(&table);
     return fflush(stdout) == 0 || error ? error : error_new(ERROR_IO, "cannot write to standard output");
 }
 
@@ -239,51 +238,8 @@ static struct error *watch(struct asked *asked) {
     return error;
 }
 
-static struct error *show(void *ctx, struct remote *remote) {
-    struct asked *asked = ctx;
-    asked->remote = remote;
-    if (asked->watch)
-        return watch(asked);
-    AUTO_TEXT obstacle = NULL;
-    struct error *error = asked->wait.wait ? status_await(&asked->wait, remote, &obstacle) : NULL;
-    if (!error)
-        error = asked->view ? print_list(asked, asked->view) : print_overview(asked);
-    if (!error && obstacle) {
-        char after[CLOCK_RFC3339_MAX];
-        clock_duration_text(asked->wait.timeout_ns, after);
-        fprintf(stderr, "error: %s after %s\n", obstacle, after);
-        asked->code = EXIT_NOT_READY;
-    }
-    return error;
-}
-
-static int read_operand(const char *operand, struct asked *asked) {
-    const char *names[sizeof views / sizeof views[0]];
-    for (size_t i = 0; operand && i < sizeof views / sizeof views[0]; i++) {
-        names[i] = views[i]->name;
-        if (strcmp(operand, names[i]) == 0)
-            asked->view = views[i];
-    }
-    if (!operand || asked->view)
-        return 0;
-    const char *meant = suggest(operand, names, sizeof names / sizeof names[0]);
-    return flags_usage_error(&subcommand_status, "found \"%s\", expected workers, workloads or adapters%s%s%s", operand,
-                             meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
-}
-
-static int read_output(const char *output, struct asked *asked) {
-    static const char *const formats[] = {
-        [OUTPUT_TABLE] = "", [OUTPUT_WIDE] = "wide", [OUTPUT_JSON] = "json", [OUTPUT_YAML] = "yaml"};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(output ? output : "", formats[i]) == 0) {
-            asked->output = (enum output)i;
-            return 0;
-        }
-    return flags_usage_error(&subcommand_status, "--output: found \"%s\", expected wide, json or yaml", output);
-}
-
-// Each filter is for some of the tables: one that was left out in silence would have shown too much.
-static int check_filters(const char *const *values, const struct asked *asked) {
+// Each filter is for some of the tables: ignoring one silently would show too much.
+static struct error *check_filters(const char *const *values, const struct asked *asked) {
     static const struct {
         int flag;
         bool overview, workers;
@@ -300,82 +256,80 @@ static int check_filters(const char *const *values, const struct asked *asked) {
         bool fits = asked->view == &status_workloads || (!asked->view && rules[i].overview) ||
                     (asked->view == &status_workers && rules[i].workers);
         if (values[rules[i].flag] && !fits)
-            return flags_usage_error(&subcommand_status, "--%s selects %s", flags[rules[i].flag].name,
-                                     rules[i].selects);
+            return error_new(ERROR_USAGE, "--%s selects %s", flags[rules[i].flag].name, rules[i].selects);
     }
-    return 0;
+    return NULL;
 }
 
-static int read_filters(const char *const *values, struct asked *asked) {
+static void read_filters(const char *const *values, struct asked *asked) {
     asked->filter = (struct status_filter){.namespace_ = values[NAMESPACE],
                                            .kind = values[KIND],
                                            .name = values[NAME],
                                            .cluster = values[CLUSTER],
+                                           .phase = values[PHASE],
                                            .selector = values[SELECTOR]};
-    const char *meant = NULL;
-    int code = check_filters(values, asked);
-    if (code || !values[PHASE] || status_filter_phase(&asked->filter, values[PHASE], &meant))
-        return code;
-    return flags_usage_error(&subcommand_status,
-                             "--phase: found \"%s\", expected Pending, Suspended, Running, Succeeded or Failed%s%s%s",
-                             values[PHASE], meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
-}
-
-static int read_wait(const char *const *values, struct asked *asked) {
     asked->watch = values[WATCH];
-    asked->wait = (struct status_wait){
-        .wait = values[WAIT], .workers = asked->view == &status_workers, .worker = asked->filter.cluster};
-    if (asked->watch && (asked->output >= OUTPUT_JSON || asked->wait.wait || asked->filter.selector))
-        return flags_usage_error(&subcommand_status, "--watch prints a table: found --%s",
-                                 asked->wait.wait         ? "wait"
-                                 : asked->filter.selector ? "selector"
-                                                          : "output");
-    if (asked->watch && !asked->view && asked->filter.namespace_)
-        return flags_usage_error(&subcommand_status,
-                                 "--watch shows the workers: --namespace selects workloads: expected "
-                                 "wharf status workloads");
-    if (asked->wait.wait && asked->view && asked->view != &status_workers)
-        return flags_usage_error(&subcommand_status, "--wait is for the host and its workers: found \"%s\"",
-                                 asked->view->name);
-    if (values[TIMEOUT] && !asked->wait.wait)
-        return flags_usage_error(&subcommand_status, "--timeout is for --wait, which is not given");
-    if (values[TIMEOUT] && !clock_parse_duration(values[TIMEOUT], &asked->wait.timeout_ns))
-        return flags_usage_error(&subcommand_status, "--timeout: found \"%s\", expected a duration, as 2m",
-                                 values[TIMEOUT]);
-    return 0;
+    asked->wait = (struct status_wait){.wait = values[WAIT],
+                                       .workers = asked->view == &status_workers,
+                                       .worker = asked->filter.cluster,
+                                       .timeout_ns = flags_duration(values[TIMEOUT])};
 }
 
-static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
-    int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_status, arguments, values, &code))
-        return code;
-    struct asked asked = {.code = EXIT_SUCCESS};
-    code = read_operand(values[N_FLAGS], &asked);
-    if (code == 0)
-        code = read_output(values[OUTPUT], &asked);
-    if (code == 0)
-        code = read_filters(values, &asked);
-    if (code == 0)
-        code = read_wait(values, &asked);
-    if (code != 0)
-        return code;
-    if (asked.watch && !asked.view)
-        asked.view = &status_workers;
-    code = remote_use(values, REMOTE, show, &asked);
-    return code ? code : asked.code;
+static struct error *check_wait(const char *const *values, const struct asked *asked) {
+    if (asked->watch && (asked->output >= OUTPUT_JSON || asked->wait.wait || asked->filter.selector))
+        return error_new(ERROR_USAGE, "--watch prints a table: found --%s",
+                         asked->wait.wait         ? "wait"
+                         : asked->filter.selector ? "selector"
+                                                  : "output");
+    if (asked->watch && !asked->view && asked->filter.namespace_)
+        return error_new(ERROR_USAGE, "--watch shows the workers: --namespace selects workloads: expected "
+                                      "wharf status workloads");
+    if (asked->wait.wait && asked->view && asked->view != &status_workers)
+        return error_new(ERROR_USAGE, "--wait is for the host and its workers: found \"%s\"", asked->view->name);
+    if (values[TIMEOUT] && !asked->wait.wait)
+        return error_new(ERROR_USAGE, "--timeout is for --wait, which is not given");
+    return NULL;
+}
+
+static struct error *run(struct call *call) {
+    struct asked asked = {.call = call, .remote = call->remote, .output = (enum output)flags_word(call, OUTPUT)};
+    for (size_t i = 0; call->operand[0] && i < COUNT(views); i++)
+        if (strcmp(call->operand[0], views[i]->name) == 0)
+            asked.view = views[i];
+    read_filters(call->values, &asked);
+    struct error *error = check_filters(call->values, &asked);
+    if (!error)
+        error = check_wait(call->values, &asked);
+    if (!error && asked.watch) {
+        asked.view = asked.view ? asked.view : &status_workers;
+        return watch(&asked);
+    }
+    AUTO_TEXT obstacle = NULL;
+    if (!error && asked.wait.wait)
+        error = status_await(&asked.wait, asked.remote, &obstacle);
+    if (!error)
+        error = asked.view ? print_list(&asked, asked.view) : print_overview(&asked);
+    if (!error && obstacle) {
+        char after[CLOCK_RFC3339_MAX];
+        clock_duration_text(asked.wait.timeout_ns, after);
+        fprintf(stderr, "error: %s after %s\n", obstacle, after);
+        call->code = EXIT_NOT_READY;
+    }
+    return error;
 }
 
 const struct subcommand subcommand_status = {
     .name = "status",
     .run = run,
     .operand = "[workers|workloads|adapters]",
+    .operand_words = WORDS("workers", "workloads", "adapters"),
+    .asks_host = true,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "show the workers, where workloads run, and the adapters",
-    .text = "Asks the running host. Without an operand: whether it is ready, its workloads by phase, and the workers.\n"
-            "The host is reached at its Unix socket or the address in its configuration, or at 127.0.0.1:9440, if\n"
-            "there is one on this machine, else through the API server of the management cluster, as kubectl reaches\n"
-            "it.\n"
-            "Exits with 3 if the host is not ready, and after --timeout if what --wait is for is not.\n",
+    .text =
+        "Queries the running host. Without an operand: whether the host is ready, its workloads by phase, and the\n"
+        "workers. A host on this machine is reached at its Unix socket, at the address in its configuration, or at\n"
+        "127.0.0.1:9440; else the host is reached through the API server of the management cluster.\n"
+        "Exits with 3 if the host is not ready, and after --timeout if --wait is still waiting.\n",
 };

@@ -13,20 +13,22 @@
 struct status_column {
     const char *title;
     bool wide; // with -o wide only
-    // The text of an item's cell, in `cell` or static, or of the item.
-    const char *(*text)(const struct json *item, char cell[STATUS_CELL_MAX]);
+    // The text of an item's cell, in `cell`, static, or a part of the item.
+    const char *(*text)(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]);
+    const char *key; // the member of the item, for `text`
 };
 
 struct status_view {
     const char *name; // "workers": of the operand and of the path
     const struct status_column *columns;
     size_t n_columns;
-    const char *key; // of items, for -w: joined by it they are the same one
+    const char *key; // of items, for -w: items with the same value are one item
 };
 
-extern const struct status_view status_workers, status_workloads, status_adapters;
+extern const struct status_view status_workers, status_workloads, status_adapters, status_attempts, status_fits,
+    status_events;
 
-// The header and a row for each item.
+// The titles and a row for each item.
 void status_fill(const struct status_view *view, bool wide, const struct json *items, struct text_table *table);
 void status_add_titles(const struct status_view *view, bool wide, struct text_table *table);
 void status_add_row(const struct status_view *view, bool wide, const struct json *item, struct text_table *table);
@@ -36,18 +38,12 @@ void status_print_summary(const struct json *status);
 
 struct remote;
 struct status_wait {
-    bool workers;       // those of the host, not the host itself
-    const char *worker; // this one only; NULL: all
-    bool wait;          // until it is ready, else it is asked once
+    bool workers;       // for the workers, not for the host itself
+    const char *worker; // for this worker only; NULL: all
+    bool wait;          // until ready, else one request
     int64_t timeout_ns; // 0: without limit
 };
-// *obstacle: why it is not ready (free()), NULL: it is.
+// *obstacle: why the host or a worker is not ready (free()); NULL: ready.
 struct error *status_await(const struct status_wait *wait, struct remote *remote, char **obstacle);
-
-// As JSON on one line, or as YAML.
-struct error *status_print_document(const struct json *document, bool yaml);
-
-// Time since an RFC 3339 time as kubectl prints ages: "5s", "3m12s", "7h", "2d4h"; "" for none.
-const char *status_age(const char *time, char cell[STATUS_CELL_MAX]);
 
 #endif

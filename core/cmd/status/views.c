@@ -3,6 +3,7 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/cmd/main.h"
 #include "core/cmd/status/status.h"
 
 #include <stdarg.h>
@@ -10,21 +11,36 @@
 #include <string.h>
 
 #define COUNTS_MAX ((size_t)64 << 10)
-#define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 static const char *text_of(const struct json *item, const char *key) {
     return json_string_or(json_get(item, key), "");
 }
 
-static const char *number_of(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+static const char *text_cell(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    (void)cell;
+    return text_of(item, key);
+}
+
+static const char *waiting_cell(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    (void)cell;
+    return text_of(json_get(item, "waiting"), key);
+}
+
+static const char *yes_cell(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    (void)cell;
+    return json_bool(json_get(item, key), false) ? "yes" : "no";
+}
+
+static const char *number_cell(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
     snprintf(cell, STATUS_CELL_MAX, "%lld", (long long)json_int64(json_get(item, key), 0));
     return cell;
 }
 
 // As k8s.io/apimachinery's duration.HumanDuration: two units while the first is small.
-const char *status_age(const char *time, char cell[STATUS_CELL_MAX]) {
+static const char *age_cell(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const char *time = text_of(item, key);
     int64_t then_ns = 0;
-    if (!time || !*time || !clock_parse_rfc3339(time, &then_ns))
+    if (!*time || !clock_parse_rfc3339(time, &then_ns))
         return "";
     long long s = (long long)((clock_now().wall_ns - then_ns) / CLOCK_SECOND);
     s = s < 0 ? 0 : s;
@@ -52,45 +68,19 @@ static void join(char cell[STATUS_CELL_MAX], const char *text) {
     snprintf(cell + len, STATUS_CELL_MAX - len, "%s%s", len ? "," : "", text);
 }
 
-#define TEXT_COLUMN(name, key)                                                                                         \
-    static const char *name(const struct json *item, char cell[STATUS_CELL_MAX]) {                                     \
-        (void)cell;                                                                                                    \
-        return text_of(item, key);                                                                                     \
-    }
-#define NUMBER_COLUMN(name, key)                                                                                       \
-    static const char *name(const struct json *item, char cell[STATUS_CELL_MAX]) {                                     \
-        return number_of(item, key, cell);                                                                             \
-    }
-
-TEXT_COLUMN(item_name, "name")
-TEXT_COLUMN(item_reason, "reason")
-TEXT_COLUMN(item_from, "from")
-TEXT_COLUMN(item_kind, "kind")
-TEXT_COLUMN(item_namespace, "namespace")
-TEXT_COLUMN(item_phase, "phase")
-TEXT_COLUMN(item_cluster, "cluster")
-TEXT_COLUMN(item_uid, "uid")
-TEXT_COLUMN(item_version, "version")
-TEXT_COLUMN(item_file, "file")
-TEXT_COLUMN(item_sha256, "sha256")
-NUMBER_COLUMN(item_mirrors, "mirrors")
-NUMBER_COLUMN(item_waiting_requests, "waiting")
-NUMBER_COLUMN(item_attempt, "attempt")
-NUMBER_COLUMN(item_errors, "errors")
-
-// "3/10" where it has maxActive.
-static const char *item_active(const struct json *item, char cell[STATUS_CELL_MAX]) {
+// "3/10" of a worker with maxActive.
+static const char *active(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
     const struct json *limit = json_get(item, "maxActive");
     if (!limit)
-        return number_of(item, "active", cell);
-    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, "active"), 0),
+        return number_cell(item, key, cell);
+    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, key), 0),
              (long long)json_int64(limit, 0));
     return cell;
 }
 
-// Also whether an operator closed it where the state is that of its connection: "Unreachable,Draining".
-static const char *state(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const char *own = text_of(item, "state");
+// With the order of an operator, if the state is that of the connection: "Unreachable,Draining".
+static const char *state(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const char *own = text_of(item, key);
     const char *closed = json_bool(json_get(item, "leaving"), false)    ? "Leaving"
                          : json_string(json_get(item, "drain"))         ? "Draining"
                          : json_bool(json_get(item, "cordoned"), false) ? "Cordoned"
@@ -99,8 +89,8 @@ static const char *state(const struct json *item, char cell[STATUS_CELL_MAX]) {
     return cell;
 }
 
-static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const struct json *p50 = json_path(item, "latencySeconds", "p50", NULL);
+static const char *latency(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const struct json *p50 = json_path(item, key, "p50", NULL);
     if (!json_is(p50, JSON_NUMBER))
         return "";
     double ms = json_double(p50, 0) * 1000;
@@ -108,8 +98,8 @@ static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) 
     return cell;
 }
 
-static const char *contact(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const struct json *seconds = json_get(item, "lastContactSeconds");
+static const char *contact(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const struct json *seconds = json_get(item, key);
     if (strcmp(text_of(item, "contact"), "rejected") == 0)
         return "rejected";
     if (json_is(seconds, JSON_NULL))
@@ -122,9 +112,9 @@ static const char *contact(const struct json *item, char cell[STATUS_CELL_MAX]) 
     return cell;
 }
 
-static const char *labels(const struct json *item, char cell[STATUS_CELL_MAX]) {
+static const char *labels(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
     cell[0] = '\0';
-    for (const struct json *label = json_first(json_get(item, "labels")); label; label = json_next(label)) {
+    for (const struct json *label = json_first(json_get(item, key)); label; label = json_next(label)) {
         char pair[STATUS_CELL_MAX];
         snprintf(pair, sizeof pair, "%s=%s", json_key(label), json_string_or(label, ""));
         join(cell, pair);
@@ -132,41 +122,31 @@ static const char *labels(const struct json *item, char cell[STATUS_CELL_MAX]) {
     return cell;
 }
 
-static const char *window(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, "inFlight"), 0),
+static const char *window(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, key), 0),
              (long long)json_int64(json_get(item, "window"), 0));
     return cell;
 }
 
-static const char *kinds(const struct json *item, char cell[STATUS_CELL_MAX]) {
+static const char *kinds(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
     cell[0] = '\0';
-    for (const struct json *kind = json_first(json_get(item, "kinds")); kind; kind = json_next(kind))
+    for (const struct json *kind = json_first(json_get(item, key)); kind; kind = json_next(kind))
         join(cell, text_of(kind, "kind"));
     return cell;
 }
 
-static const char *waits_for(const struct json *item, char cell[STATUS_CELL_MAX]) {
+static const char *changed(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    return age_cell(item, *text_of(item, key) ? key : "placedAt", cell);
+}
+
+static const char *phase(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
     (void)cell;
-    return text_of(json_get(item, "waiting"), "reason");
-}
-
-static const char *message(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    (void)cell;
-    return text_of(json_get(item, "waiting"), "message");
-}
-
-static const char *changed(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const char *time = text_of(item, "changedAt");
-    return status_age(*time ? time : text_of(item, "placedAt"), cell);
-}
-
-static const char *phase(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    return json_bool(json_get(item, "deleting"), false) ? "Deleting" : item_phase(item, cell);
+    return json_bool(json_get(item, "deleting"), false) ? "Deleting" : text_of(item, key);
 }
 
 // "token, 23h"; "expired".
-static const char *credentials(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const struct json *of = json_get(item, "credentials");
+static const char *credentials(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const struct json *of = json_get(item, key);
     const char *kind = text_of(of, "kind"), *expires = text_of(of, "expiresAt");
     int64_t at_ns = 0;
     char left[CLOCK_RFC3339_MAX];
@@ -178,10 +158,10 @@ static const char *credentials(const struct json *item, char cell[STATUS_CELL_MA
     return cell;
 }
 
-static const char *guard(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const struct json *of = json_get(item, "guard");
+static const char *guard(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const struct json *of = json_get(item, key);
     char age[STATUS_CELL_MAX];
-    const char *since = status_age(text_of(of, "since"), age);
+    const char *since = age_cell(of, "since", age);
     if (!json_is(of, JSON_OBJECT) || !*since)
         return text_of(of, "state");
     snprintf(cell, STATUS_CELL_MAX, "%lld %s %s", (long long)json_int64(json_get(of, "guards"), 0),
@@ -189,9 +169,9 @@ static const char *guard(const struct json *item, char cell[STATUS_CELL_MAX]) {
     return cell;
 }
 
-// What is extended ("nvidia.com/gpu"), "3/8"; without any, nothing.
-static const char *gpus(const struct json *item, char cell[STATUS_CELL_MAX]) {
-    const struct json *capacity = json_get(item, "capacity");
+// Extended resources ("nvidia.com/gpu"): "3/8"; without any, nothing.
+static const char *gpus(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    const struct json *capacity = json_get(item, key);
     if (!json_is(capacity, JSON_OBJECT))
         return "";
     if (strcmp(text_of(capacity, "state"), "known") != 0)
@@ -209,37 +189,62 @@ static const char *gpus(const struct json *item, char cell[STATUS_CELL_MAX]) {
 }
 
 static const struct status_column worker_columns[] = {
-    {"WORKER", false, item_name},
-    {"STATE", false, state},
-    {"ACTIVE", false, item_active},
-    {"MIRRORS", false, item_mirrors},
-    {"LATENCY", false, latency},
-    {"CONTACT", false, contact},
-    {"IN FLIGHT", true, window},
-    {"WAITING", true, item_waiting_requests},
-    {"FREE", true, gpus},
-    {"GUARD", true, guard},
-    {"CREDENTIALS", true, credentials},
-    {"LABELS", true, labels},
-    {"FROM", true, item_from},
-    {"REASON", false, item_reason},
+    {"WORKER", false, text_cell, "name"},
+    {"STATE", false, state, "state"},
+    {"ACTIVE", false, active, "active"},
+    {"MIRRORS", false, number_cell, "mirrors"},
+    {"LATENCY", false, latency, "latencySeconds"},
+    {"CONTACT", false, contact, "lastContactSeconds"},
+    {"IN FLIGHT", true, window, "inFlight"},
+    {"WAITING", true, number_cell, "waiting"},
+    {"FREE", true, gpus, "capacity"},
+    {"GUARD", true, guard, "guard"},
+    {"CREDENTIALS", true, credentials, "credentials"},
+    {"LABELS", true, labels, "labels"},
+    {"FROM", true, text_cell, "from"},
+    {"REASON", false, text_cell, "reason"},
 };
 const struct status_view status_workers = {"workers", worker_columns, COUNT(worker_columns), "name"};
 
 static const struct status_column workload_columns[] = {
-    {"NAMESPACE", false, item_namespace}, {"KIND", false, item_kind},
-    {"NAME", false, item_name},           {"PHASE", false, phase},
-    {"CLUSTER", false, item_cluster},     {"ATTEMPT", false, item_attempt},
-    {"CHANGED", false, changed},          {"UID", true, item_uid},
-    {"WAITS FOR", false, waits_for},      {"MESSAGE", true, message},
+    {"NAMESPACE", false, text_cell, "namespace"}, {"KIND", false, text_cell, "kind"},
+    {"NAME", false, text_cell, "name"},           {"PHASE", false, phase, "phase"},
+    {"CLUSTER", false, text_cell, "cluster"},     {"ATTEMPT", false, number_cell, "attempt"},
+    {"CHANGED", false, changed, "changedAt"},     {"UID", true, text_cell, "uid"},
+    {"WAITS FOR", false, waiting_cell, "reason"}, {"MESSAGE", true, waiting_cell, "message"},
 };
 const struct status_view status_workloads = {"workloads", workload_columns, COUNT(workload_columns), "uid"};
 
 static const struct status_column adapter_columns[] = {
-    {"ADAPTER", false, item_name},  {"VERSION", false, item_version}, {"KINDS", false, kinds},
-    {"ERRORS", false, item_errors}, {"FILE", true, item_file},        {"SHA256", true, item_sha256},
+    {"ADAPTER", false, text_cell, "name"}, {"VERSION", false, text_cell, "version"},
+    {"KINDS", false, kinds, "kinds"},      {"ERRORS", false, number_cell, "errors"},
+    {"FILE", true, text_cell, "file"},     {"SHA256", true, text_cell, "sha256"},
 };
 const struct status_view status_adapters = {"adapters", adapter_columns, COUNT(adapter_columns), "name"};
+
+static const struct status_column attempt_columns[] = {
+    {"ATTEMPT", false, number_cell, "attempt"}, {"CLUSTER", false, text_cell, "cluster"},
+    {"PLACED", false, age_cell, "placedAt"},    {"STARTED", false, age_cell, "startedAt"},
+    {"ENDED", false, age_cell, "endedAt"},      {"OUTCOME", false, text_cell, "outcome"},
+    {"MESSAGE", false, text_cell, "message"},
+};
+const struct status_view status_attempts = {"attempts", attempt_columns, COUNT(attempt_columns), NULL};
+
+static const struct status_column fit_columns[] = {
+    {"WORKER", false, text_cell, "name"},
+    {"ACCEPTS IT", false, yes_cell, "fit"},
+    {"UNTIL", false, text_cell, "until"},
+    {"REASON", false, text_cell, "reason"},
+};
+const struct status_view status_fits = {"workers", fit_columns, COUNT(fit_columns), NULL};
+
+static const struct status_column event_columns[] = {
+    {"AGE", false, age_cell, "lastAt"},
+    {"TYPE", false, text_cell, "type"},
+    {"REASON", false, text_cell, "reason"},
+    {"MESSAGE", false, text_cell, "message"},
+};
+const struct status_view status_events = {"events", event_columns, COUNT(event_columns), NULL};
 
 static void each_column(const struct status_view *view, bool wide, const struct json *item, struct text_table *table) {
     table->n_columns = 0;
@@ -249,7 +254,7 @@ static void each_column(const struct status_view *view, bool wide, const struct 
         if (column->wide && !wide)
             continue;
         table->n_columns++;
-        text_table_add(table, item ? column->text(item, cell) : column->title);
+        text_table_add(table, item ? column->text(item, column->key, cell) : column->title);
     }
 }
 
@@ -275,7 +280,7 @@ static void put_counts(const struct json *counts, const char *before, struct buf
         }
 }
 
-// Texts of workers, and of whoever may write a Secret or a ClusterProfile, are among what is printed.
+// Prints texts of workers, and of the authors of Secrets and ClusterProfiles, as lines that control no terminal.
 __attribute__((format(printf, 1, 2))) static void print_line(const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -151,7 +151,7 @@ class Join(Case):
         self.environment["WHARF_SERVER"] = "http://127.0.0.1:1"
         done = self.run_wharf("join", "--context", "w1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("adapters: job, as no configuration is here and no host answers (", done.stderr)
+        self.assertIn("adapters: job, as no configuration is given and no host answers (", done.stderr)
         self.assertIn("--config or --adapters-enabled names others", done.stderr)
 
     def test_rights_that_the_host_had_are_not_taken_away_in_silence(self):
@@ -273,7 +273,7 @@ class Refused(Case):
                 (("--labels", "a b=c"), "expected labels like"),
                 (("--name", "W1"), "--name: found"),
                 (("--server", "10.0.0.1"), "--server: found"),
-                (("--token-duration", "5m"), "--token-duration: found 5m, expected"),
+                (("--token-duration", "5m"), "--token-duration: found \"5m\", expected"),
                 (("--timeout", "soon"), "--timeout: found"),
                 (("--namespaced", "a,,b"), "--namespaced: found"),
                 (("-n", "A"), "--namespace: found"),
@@ -376,7 +376,7 @@ class Leave(Case):
                       self.wharf("leave", "w1", "--keep-rbac", "--policy", "abandon"))
         del self.environment["WHARF_SERVER"]
         self.join()
-        self.assertIn("worker w1: how many workloads are placed there is not known: their mirrors stay and may run on",
+        self.assertIn("worker w1: the number of workloads there is unknown: their mirrors stay and may run on",
                       self.wharf("leave", "w1", "--keep-rbac", "--policy", "abandon"))
 
     def test_a_worker_that_does_not_exist(self):
@@ -448,8 +448,8 @@ class Leave(Case):
     def test_wrong_arguments(self):
         self.assertIn("expected --context", self.wharf("leave", "w1", code=2))
         self.assertIn("expected --context", self.wharf("leave", "w1", "--context", "w1", "--keep-rbac", code=2))
-        self.assertIn("expected the name of a worker", self.wharf("leave", "--context", "w1", code=2))
-        self.assertIn("--policy: found stop", self.leave("--policy", "stop", code=2))
+        self.assertIn("expected WORKER, the name of a worker", self.wharf("leave", "--context", "w1", code=2))
+        self.assertIn('--policy: found "stop"', self.leave("--policy", "stop", code=2))
         self.assertIn("--timeout: found", self.leave("--timeout", "x", code=2))
 
 
