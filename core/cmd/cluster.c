@@ -102,22 +102,22 @@ const char *cluster_server(const struct cluster *cluster) {
     return cluster->connection.endpoint->server;
 }
 
-struct exchange {
+struct cluster_exchange {
     struct response response;
     bool done;
 };
 
 static void on_done(void *ctx, const struct http_result *result) {
-    struct exchange *exchange = ctx;
+    struct cluster_exchange *exchange = ctx;
     response_read(&exchange->response, result, VERB_RAW_GET);
     exchange->done = true;
 }
 
 static struct error *send_once(struct transport *transport, const struct http_request *request,
-                               struct exchange *exchange) {
+                               struct cluster_exchange *exchange) {
     const struct http_handler handler = {.done = on_done, .ctx = exchange};
     response_clear(&exchange->response);
-    *exchange = (struct exchange){.response = {.retry_after_ns = -1}};
+    *exchange = (struct cluster_exchange){.response = {.retry_after_ns = -1}};
     if (transport->ops->submit(transport, request, &handler) == 0)
         return error_no_memory();
     while (!exchange->done)
@@ -134,7 +134,7 @@ static struct error *refusal(const struct cluster *cluster, const struct http_re
 
 struct error *cluster_send(struct cluster *cluster, const struct http_request *request, struct json **out) {
     struct transport *transport = cluster->connection.transport;
-    struct exchange exchange = {.done = false};
+    struct cluster_exchange exchange = {.done = false};
     struct http_request full = *request;
     full.accept = "application/json";
     full.max_body = BODY_MAX;
