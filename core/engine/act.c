@@ -22,8 +22,8 @@
 #include "core/engine/pending/give_up.h"
 #include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/completions.h"
+#include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/space_retry.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/news.h"
 #include "core/engine/report/report.h"
@@ -457,7 +457,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 }
 
 static void forget(struct engine *engine, struct entry *entry) {
-    space_retry_forget(engine, entry);
+    namespace_retry_forget(engine, entry);
     store_remove(&engine->store, entry);
 }
 
@@ -465,7 +465,7 @@ static void forget(struct engine *engine, struct entry *entry) {
 static void stand_by(struct engine *engine, struct entry *entry) {
     orphans_account(engine, entry);
     waiting_elsewhere(engine, entry);
-    placement_queue_note(engine, entry, ROOM_NONE);
+    placement_queue_note(engine, entry, PLACEMENT_TURN_NONE);
     capacity_forget(engine, entry); // what it asks for waits, or is reserved, with the other host
     drop_empty_mirrors(engine, entry);
     pacing_begin(entry);

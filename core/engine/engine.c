@@ -25,8 +25,8 @@
 #include "core/engine/observe/rewound.h"
 #include "core/engine/pause/pause.h"
 #include "core/engine/placement/namespace_labels.h"
+#include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/space_retry.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/remark.h"
 #include "core/engine/report/report.h"
@@ -71,7 +71,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->wake_ns = CLOCK_NEVER;
     heap_init(&engine->timers);
     map_init(&engine->unknown, options->seed);
-    fair_queue_init(&engine->room.waiting, options->seed);
+    fair_queue_init(&engine->placement_queue.waiting, options->seed);
     map_init(&engine->limit.refused, options->seed);
     struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
@@ -99,8 +99,8 @@ void engine_free(struct engine *engine) {
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
     changes_free(engine->changes);
-    fair_queue_free(&engine->room.waiting);
-    free(engine->spaces.list);
+    fair_queue_free(&engine->placement_queue.waiting);
+    free(engine->namespace_waiters.list);
     settings_free(engine);
     namespace_labels_free(engine->namespace_labels);
     slots_free(engine);
@@ -175,7 +175,7 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     observe_listed(engine, event->cluster, event->kind);
     if (event->cluster == ENGINE_MANAGEMENT)
         limit_listed(engine, event->kind);
-    placement_room(engine); // more is counted
+    placement_queue_retry(engine); // more is counted
     for (size_t c = 0; c < engine->n_clusters; c++)
         cluster_refresh(engine, c, event->kind);
 }
@@ -264,7 +264,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         if (event->cluster == ENGINE_MANAGEMENT)
             namespace_labels_take(engine, event);
         else
-            space_retry_changed(engine, event->cluster, event->space.name);
+            namespace_retry_changed(engine, event->cluster, event->namespace_.name);
         break;
     case EVENT_CAPACITY:
         capacity_take(engine, event);

@@ -74,7 +74,7 @@ struct lane { // of entries to reconcile, see queue.h
     struct engine_time time;
 };
 
-struct space_waiters { // see space_retry.h
+struct namespace_waiters { // see namespace_retry.h
     struct entry **list;
     size_t count, capacity;
 };
@@ -94,8 +94,8 @@ struct engine {
     struct map unknown; // struct unknown_worker, by name
     struct placement_settings *placement;
     struct namespace_labels *namespace_labels;
-    struct placement_queue room; // what waits for some
-    struct space_waiters spaces;
+    struct placement_queue placement_queue; // workloads that wait for a worker with maxActive
+    struct namespace_waiters namespace_waiters;
     bool workers_are_limited; // some has maxActive
     struct kind *const *kinds;
     size_t n_kinds;

@@ -42,8 +42,8 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[4] = &event->remark.text;
         break;
     case EVENT_NAMESPACE:
-        out[0] = &event->space.name;
-        out[1] = &event->space.labels;
+        out[0] = &event->namespace_.name;
+        out[1] = &event->namespace_.labels;
         break;
     case EVENT_QUEUED:
         out[0] = &event->queued.namespace_;

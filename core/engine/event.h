@@ -103,7 +103,7 @@ struct engine_event {
             enum namespace_news news;
             const char *name;   // SEEN, GONE
             const char *labels; // SEEN: "key=value,key=value"; or NULL
-        } space;                // NAMESPACE
+        } namespace_;           // NAMESPACE
         struct {
             const char *namespace_, *name, *uid; // of the object
             struct kueue_state *state;           // owned like the strings

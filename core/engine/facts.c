@@ -16,7 +16,7 @@
 #include "core/engine/status/rival_state.h"
 #include "core/engine/status/status_budget.h"
 
-struct namespaces_subject facts_space(const struct engine *engine, const struct entry *entry) {
+struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
     char space[254];
     entry_namespace(entry, space);
     struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
@@ -45,7 +45,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
         .fence_begun_ns = engine->fence_begun_ns[shard],
         .wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry),
         .namespaces = engine->settings.namespaces,
-        .space = facts_space(engine, entry),
+        .namespace_ = facts_namespace(engine, entry),
         .pending = entry->workload->pending,
         .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
@@ -96,7 +96,7 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
     facts.asks = &asks;
     struct action action = decide(&facts);
     if (!asks || !placement_is_limited(engine, entry)) {
-        placement_queue_note(engine, entry, ROOM_NONE);
+        placement_queue_note(engine, entry, PLACEMENT_TURN_NONE);
         return action;
     }
     __attribute__((cleanup(placement_view_clear))) struct placement_view view;
@@ -111,7 +111,10 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
     if (starts && placement_queue_overtakes(engine, entry, action.cluster))
         return (struct action){.blocked = true, .waiting = WAITING_ROOM, .why = waiting_text(WAITING_ROOM)};
     bool waits = action.type == ACTION_NONE || action.type == ACTION_WAIT;
-    placement_queue_note(engine, entry, !waits ? ROOM_FOUND : view.waits_for_room ? ROOM_WANTED : ROOM_NONE);
+    placement_queue_note(engine, entry,
+                         !waits                 ? PLACEMENT_TURN_USED
+                         : view.waits_for_limit ? PLACEMENT_TURN_WANTED
+                                                : PLACEMENT_TURN_NONE);
     return action;
 }
 

@@ -6,7 +6,7 @@
 #include "core/engine/engine_internal.h"
 
 // Its namespace, for rules about namespaces.
-struct namespaces_subject facts_space(const struct engine *engine, const struct entry *entry);
+struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry);
 struct action facts_decide(struct engine *engine, struct entry *entry);
 
 // The mirror that the annotations name, if it exists; and the same unless its worker was given up, for the status.

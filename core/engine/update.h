@@ -39,7 +39,7 @@ struct log_message {
 #define LOG_NO_KIND SIZE_MAX
 
 // A kind to list again: some objects were not kept, and now there is room.
-#define RELIST_SPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (space_retry.h)
+#define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry.h)
 struct relist {
     size_t cluster, kind;
 };

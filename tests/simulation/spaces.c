@@ -95,7 +95,7 @@ int64_t spaces_due(const struct trial *trial) {
 }
 
 static void post(struct trial *trial, enum namespace_news news, size_t space) {
-    struct engine_event event = {.type = EVENT_NAMESPACE, .space = {.news = news, .name = names[space]}};
+    struct engine_event event = {.type = EVENT_NAMESPACE, .namespace_ = {.news = news, .name = names[space]}};
     event.space.labels = news == NAMESPACE_SEEN ? labels[trial->spaces->labels[space]] : NULL;
     instance_post(trial, &event);
 }
@@ -200,11 +200,11 @@ void spaces_told(struct trial *trial, const struct engine_event *event) {
     }
     if (event->cluster != ENGINE_MANAGEMENT) // a namespace of a worker is new
         return;
-    if (event->space.news == NAMESPACES_LISTED || event->space.news == NAMESPACES_UNKNOWN)
-        memset(known->has, event->space.news == NAMESPACES_LISTED, sizeof known->has);
-    for (size_t i = 0; event->space.news == NAMESPACE_SEEN && i < SPACES; i++)
-        for (size_t l = 0; strcmp(names[i], event->space.name) == 0 && l < LABELS; l++)
-            if (text_equal(labels[l], event->space.labels)) {
+    if (event->namespace_.news == NAMESPACES_LISTED || event->namespace_.news == NAMESPACES_UNKNOWN)
+        memset(known->has, event->namespace_.news == NAMESPACES_LISTED, sizeof known->has);
+    for (size_t i = 0; event->namespace_.news == NAMESPACE_SEEN && i < SPACES; i++)
+        for (size_t l = 0; strcmp(names[i], event->namespace_.name) == 0 && l < LABELS; l++)
+            if (text_equal(labels[l], event->namespace_.labels)) {
                 known->has[i] = true;
                 known->labels[i] = l;
             }

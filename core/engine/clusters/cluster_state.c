@@ -112,7 +112,7 @@ void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t c
     if (entry->workload->active_in) {
         engine->stats.clusters[entry->workload->active_in].active--;
         workers[entry->workload->active_in].active_kind--;
-        placement_room(engine);
+        placement_queue_retry(engine);
     }
     if (cluster) {
         engine->stats.clusters[cluster].active++;

@@ -87,7 +87,7 @@ struct workload_facts {
     bool record_unsure : 1;    // a change of the annotations has an unknown outcome, and they were not seen since
     bool misplaced : 1;        // the annotations do not name `cluster` and `attempt`, where its mirror is: restore them
     bool queued : 1;           // the management cluster's Kueue has not admitted it
-    bool barred : 1;           // nor will it: an admission check has rejected it
+    bool check_rejected : 1;   // nor will it: an admission check has rejected it
     bool ended : 1;            // finished, and that is its mirror's final status, or this host's
     bool foreign_end : 1;      // finished, and another writer said so while its mirror ran
     bool end_untold : 1;       // its end is reported once it is certain, see rival.h
@@ -144,12 +144,12 @@ struct decide_facts {
     uint32_t shard;         // of the workload,
     int64_t fence_begun_ns; // see fence_begin
     int64_t now_ns;
-    const char *namespaces;              // the rule for all workers, see namespaces.h; or NULL
-    struct namespaces_subject space;     // the namespace of the workload
-    const struct placement_view *view;   // NULL: any worker may be chosen, by the default policy
-    bool *asks;                          // set where a worker is chosen, so that a view matters; may be NULL
-    bool own_record;                     // the annotations are what this process wrote, see own_record.h
-    const struct pending_facts *pending; // NULL: nothing of it waits to be started, and no worker rejected it
+    const char *namespaces;               // the rule for all workers, see namespaces.h; or NULL
+    struct namespaces_subject namespace_; // the namespace of the workload
+    const struct placement_view *view;    // NULL: any worker may be chosen, by the default policy
+    bool *asks;                           // set where a worker is chosen, so that a view matters; may be NULL
+    bool own_record;                      // the annotations are what this process wrote, see own_record.h
+    const struct pending_facts *pending;  // NULL: nothing of it waits to be started, and no worker rejected it
 };
 
 // No create of the mirror can have an effect after that: what is absent then stays so.
@@ -206,7 +206,7 @@ enum waiting {
     WAITING_GAVE_UP,
     WAITING_QUEUED,
     WAITING_KUEUE,
-    WAITING_BARRED,
+    WAITING_CHECK_REJECTED,
     WAITING_CAPACITY,
     WAITING_UNGUARDED,
     WAITING_RESUME,

@@ -127,7 +127,7 @@ bool decide_may_release(const struct decide_facts *f, const struct mirror_facts 
 
 struct action decide_queued(const struct decide_facts *f, struct action action) {
     const struct workload_facts *w = f->workload;
-    if (action.type == ACTION_NONE && !action.waiting && (w->barred || w->queued))
-        action.waiting = w->barred ? WAITING_BARRED : WAITING_KUEUE;
+    if (action.type == ACTION_NONE && !action.waiting && (w->check_rejected || w->queued))
+        action.waiting = w->check_rejected ? WAITING_CHECK_REJECTED : WAITING_KUEUE;
     return action;
 }

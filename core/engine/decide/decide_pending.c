@@ -76,7 +76,7 @@ static bool is_in_doubt(const struct decide_facts *f, const struct worker_facts 
 // At least one worker that can be asked has rejected it or not started it, none is in doubt, and nothing of it is left.
 static bool is_refused_by_all(const struct decide_facts *f) {
     bool refused = false;
-    if (f->view && f->view->waits_for_room)
+    if (f->view && f->view->waits_for_limit)
         return false;
     for (size_t c = 1; c < f->n_clusters; c++)
         if (is_in_doubt(f, &f->workers[c]))

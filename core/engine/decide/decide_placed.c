@@ -213,8 +213,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     struct action ask;
     if (ask_for_earlier(f, &ask))
         return ask;
-    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->space);
-    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->space);
+    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
+    enum namespaces_verdict there = namespaces_judge(f->workers[w->cluster].namespaces, &f->namespace_);
     if (verdict == NAMESPACES_UNDECIDED || there == NAMESPACES_UNDECIDED)
         return action_blocked(WAITING_SETTLING, 0);
     if (verdict == NAMESPACES_DENIED)

@@ -34,7 +34,7 @@ static int64_t wall_of(struct moment now, int64_t mono_ns) {
 
 static bool is_of_kueue(const struct entry *entry) {
     return entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
-           entry->workload->waiting == WAITING_BARRED;
+           entry->workload->waiting == WAITING_CHECK_REJECTED;
 }
 
 static void fill_waiting(const struct engine *engine, const struct entry *entry, struct moment now,

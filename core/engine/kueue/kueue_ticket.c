@@ -141,7 +141,7 @@ static void set_facts(struct entry *entry, size_t cluster, const struct kueue_ti
         return;
     }
     entry->workload->facts.queued = queued;
-    entry->workload->facts.barred = ticket && *ticket->check;
+    entry->workload->facts.check_rejected = ticket && *ticket->check;
 }
 
 static bool is_same(const struct kueue_ticket *a, const struct kueue_ticket *b) {
@@ -191,7 +191,7 @@ static void tell_queued(struct engine *engine, struct entry *entry, const struct
                  engine->names[mirror->facts.cluster], ticket->queue, ticket->why);
 }
 
-static void tell_barred(struct engine *engine, struct entry *entry) {
+static void report_check_rejected(struct engine *engine, struct entry *entry) {
     struct kueue_ticket *ticket = entry->workload->ticket;
     if (!ticket || !*ticket->check || ticket->told || !entry->workload->facts.suspended)
         return;
@@ -264,7 +264,7 @@ static void check_active(struct engine *engine, struct entry *entry, struct mirr
 void kueue_ticket_check(struct engine *engine, struct entry *entry) {
     if (!entry->workload->facts.exists || entry->workload->facts.finished || entry->workload->facts.being_deleted)
         return;
-    tell_barred(engine, entry);
+    report_check_rejected(engine, entry);
     struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror || !mirror->ticket || mirror->facts.finished)
         return;
@@ -321,7 +321,7 @@ void kueue_ticket_put(const struct engine *engine, const struct entry *entry, st
     const struct mirror *mirror = facts_placed_mirror(entry);
     const struct kueue_ticket *ticket = kueue_ticket_of(entry);
     bool in_worker = ticket && ticket != entry->workload->ticket;
-    if (!ticket || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.barred))
+    if (!ticket || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
     *since_ns = ticket->since_ns;

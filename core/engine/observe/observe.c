@@ -96,7 +96,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     entry->workload->facts.suspended = phase_suspend_asked(&kind->abi, object);
     if (resumed && !entry->workload->facts.suspended)
         pending_resumed(engine, entry);
-    entry->workload->choosy =
+    entry->workload->has_placement_annotations =
         object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
     entry->workload->names_queue = object_label(object, KUEUE_QUEUE_NAME);
     uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);

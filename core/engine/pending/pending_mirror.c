@@ -4,8 +4,8 @@
 #include "core/adapter/phase.h"
 #include "core/engine/facts.h"
 #include "core/engine/history/story.h"
+#include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_rules.h"
-#include "core/engine/placement/space_retry.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
@@ -144,7 +144,7 @@ static void note_tried(struct engine *engine, struct entry *entry) {
     story_follow(engine, entry);
     facts->noted_attempt = attempt;
     mirror->facts.tried = true;
-    space_retry_wait(engine, entry, cluster, NULL);
+    namespace_retry_wait(engine, entry, cluster, NULL);
     facts->round_at_ns =
         engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, PENDING_ROUND_NS, PENDING_ROUND_MAX_NS);
 }

@@ -103,7 +103,7 @@ static bool drop_unseen(struct namespace_labels *table) {
 void namespace_labels_take(struct engine *engine, const struct engine_event *event) {
     struct namespace_labels *table = engine->namespace_labels;
     struct namespace_ *one = NULL;
-    switch (event->space.news) {
+    switch (event->namespace_.news) {
     case NAMESPACES_LISTING:
         begin_list(table);
         break;
@@ -118,10 +118,10 @@ void namespace_labels_take(struct engine *engine, const struct engine_event *eve
         table->listed = false;
         break;
     case NAMESPACE_SEEN:
-        set_labels(engine, event->space.name, event->space.labels);
+        set_labels(engine, event->namespace_.name, event->namespace_.labels);
         break;
     case NAMESPACE_GONE:
-        one = map_remove(&table->map, event->space.name);
+        one = map_remove(&table->map, event->namespace_.name);
         if (one) {
             free_one(one);
             decide_soon(engine);

@@ -61,7 +61,7 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
     int64_t until_ns = 0;
     if (f->asks)
         *f->asks = true;
-    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->space) != NAMESPACES_PERMITTED)
+    if (!decide_is_eligible(f, cluster) || namespaces_judge(w->namespaces, &f->namespace_) != NAMESPACES_PERMITTED)
         return false;
     if (option && option->obstacle != OBSTACLE_NONE)
         until_ns = option->until_ns;
@@ -129,12 +129,12 @@ static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
         if (m->present && f->workers[m->cluster].connected)
             return action_blocked(WAITING_PREDECESSOR, m->cluster);
-    return action_blocked(f->view && f->view->waits_for_room ? WAITING_ROOM : WAITING_NO_WORKER, 0);
+    return action_blocked(f->view && f->view->waits_for_limit ? WAITING_ROOM : WAITING_NO_WORKER, 0);
 }
 
 struct action placement_move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
-    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->space);
+    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->namespace_);
     if (verdict != NAMESPACES_PERMITTED)
         return action_blocked(verdict == NAMESPACES_DENIED ? WAITING_NAMESPACE : WAITING_SETTLING, 0);
     if (!f->placing)

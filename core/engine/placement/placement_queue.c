@@ -6,38 +6,38 @@
 #define ROOM_UNBOUNDED ((size_t)256) // tried at most for a worker without maxActive
 
 static void add(struct engine *engine, struct entry *entry) {
-    struct placement_queue *queue = &engine->room;
+    struct placement_queue *queue = &engine->placement_queue;
     // Without memory for that it is tried again when a worker changes.
-    (void)fair_queue_put(&queue->waiting, &entry->room, entry, WORK_CREATE, entry->kind, entry->key,
+    (void)fair_queue_put(&queue->waiting, &entry->placement_turn, entry, WORK_CREATE, entry->kind, entry->key,
                          entry->name_at - 1U);
 }
 
 bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct placement_queue *queue = &engine->room;
+    struct placement_queue *queue = &engine->placement_queue;
     bool limited = engine->slots[cluster].settings.max_active > 0 || engine->slots[cluster].settings.max_kinds;
-    if (!limited || entry->room.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
+    if (!limited || entry->placement_turn.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
         return false;
     add(engine, entry);
     queue->freed = true;
-    return entry->room.flow;
+    return entry->placement_turn.flow;
 }
 
-void placement_queue_note(struct engine *engine, struct entry *entry, enum room_need need) {
-    if (need == ROOM_NONE)
-        fair_queue_remove(&entry->room);
-    else if (need == ROOM_WANTED)
+void placement_queue_note(struct engine *engine, struct entry *entry, enum placement_turn need) {
+    if (need == PLACEMENT_TURN_NONE)
+        fair_queue_remove(&entry->placement_turn);
+    else if (need == PLACEMENT_TURN_WANTED)
         add(engine, entry);
-    if (entry != engine->room.tried)
+    if (entry != engine->placement_queue.tried)
         return;
-    engine->room.tried = NULL;
-    if (need == ROOM_WANTED)
-        engine->room.misses++;
-    else if (engine->room.left > 0)
-        engine->room.left--;
+    engine->placement_queue.tried = NULL;
+    if (need == PLACEMENT_TURN_WANTED)
+        engine->placement_queue.misses++;
+    else if (engine->placement_queue.left > 0)
+        engine->placement_queue.left--;
 }
 
-void placement_room(struct engine *engine) {
-    engine->room.freed |= engine->room.waiting.count > 0;
+void placement_queue_retry(struct engine *engine) {
+    engine->placement_queue.freed |= engine->placement_queue.waiting.count > 0;
 }
 
 // How many more workloads all workers together may get, at most.
@@ -57,7 +57,7 @@ static size_t room_left(const struct engine *engine) {
 }
 
 static bool begin_round(struct engine *engine) {
-    struct placement_queue *queue = &engine->room;
+    struct placement_queue *queue = &engine->placement_queue;
     if (!queue->freed || queue->next_ns > engine->now.mono_ns)
         return false;
     queue->freed = false;
@@ -69,14 +69,14 @@ static bool begin_round(struct engine *engine) {
 }
 
 static void end_round(struct engine *engine) {
-    struct placement_queue *queue = &engine->room;
+    struct placement_queue *queue = &engine->placement_queue;
     queue->trying = false;
     queue->tried = NULL;
     queue->next_ns = queue->misses > MISSES_MAX ? engine->now.mono_ns + ROUND_NS : 0;
 }
 
 struct entry *placement_queue_next(struct engine *engine) {
-    struct placement_queue *queue = &engine->room;
+    struct placement_queue *queue = &engine->placement_queue;
     queue->tried = NULL;
     if (!queue->trying && !begin_round(engine))
         return NULL;
@@ -88,7 +88,7 @@ struct entry *placement_queue_next(struct engine *engine) {
 }
 
 int64_t placement_queue_wake_ns(const struct engine *engine) {
-    const struct placement_queue *queue = &engine->room;
+    const struct placement_queue *queue = &engine->placement_queue;
     if (queue->trying)
         return engine->now.mono_ns;
     return queue->freed ? clock_later(queue->next_ns, engine->now.mono_ns) : CLOCK_NEVER;

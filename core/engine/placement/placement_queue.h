@@ -9,13 +9,13 @@
 
 // What was decided for an entry: it waits for room (keeps its turn, if it did), has found a worker and not been sent
 // there yet (keeps it, too), or neither.
-enum room_need { ROOM_NONE, ROOM_FOUND, ROOM_WANTED };
-void placement_queue_note(struct engine *engine, struct entry *entry, enum room_need need);
+enum placement_turn { PLACEMENT_TURN_NONE, PLACEMENT_TURN_USED, PLACEMENT_TURN_WANTED };
+void placement_queue_note(struct engine *engine, struct entry *entry, enum placement_turn need);
 // It is about to get the room of this worker that others have waited for, and it has not: it waits in turn, too.
 bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster);
 
 // There may be room in some worker that there was not.
-void placement_room(struct engine *engine);
+void placement_queue_retry(struct engine *engine);
 // The next one to be tried, until there is no more room; NULL: none now. Returns it to be reconciled.
 struct entry *placement_queue_next(struct engine *engine);
 // When to call engine_step for it.

@@ -45,7 +45,7 @@ struct placement_view {
     enum placement_policy policy;
     bool pinned;                      // chosen by rank, not by the policy
     bool lacks_capacity;              // some worker has no room for what it asks for
-    bool waits_for_room;              // some obstacle ends when other workloads do, see placement_queue.h
+    bool waits_for_limit;             // some obstacle ends when other workloads do, see placement_queue.h
     struct placement_option *workers; // of clusters: indices are cluster numbers
     size_t n_clusters;
     struct selector selector; // of the workload

@@ -15,8 +15,9 @@
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
     const struct placement_options *options = placement_settings_options(engine->placement);
-    return entry->workload->choosy || engine->capacity || engine->workers_are_limited || options->n_rules > 0 ||
-           options->otherwise.worker_selector || options->otherwise.policy != PLACEMENT_LEAST_ACTIVE;
+    return entry->workload->has_placement_annotations || engine->capacity || engine->workers_are_limited ||
+           options->n_rules > 0 || options->otherwise.worker_selector ||
+           options->otherwise.policy != PLACEMENT_LEAST_ACTIVE;
 }
 
 static void exclude_all(struct placement_view *view, enum worker_obstacle obstacle) {
@@ -108,7 +109,7 @@ static void exclude_full(const struct engine *engine, const struct entry *entry,
             !limit_is_reached(engine, entry, c))
             continue;
         placement_exclude(view, c, OBSTACLE_FULL, CLOCK_NEVER);
-        view->waits_for_room = true;
+        view->waits_for_limit = true;
     }
 }
 
@@ -142,7 +143,8 @@ static void read_annotations(struct engine *engine, struct entry *entry, struct 
 bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out) {
     *out = (struct placement_view){.n_clusters = engine->n_clusters};
     out->workers = calloc(engine->n_clusters, sizeof *out->workers);
-    if (!out->workers || (entry->workload->choosy && !doc_tree(&engine->store, &entry->workload->doc))) {
+    if (!out->workers ||
+        (entry->workload->has_placement_annotations && !doc_tree(&engine->store, &entry->workload->doc))) {
         placement_view_clear(out);
         return false;
     }
@@ -153,7 +155,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     out->policy = placement_rule_of(engine, entry, &known, &workers)->policy;
     if (!known)
         exclude_all(out, OBSTACLE_UNDECIDED);
-    if (entry->workload->choosy)
+    if (entry->workload->has_placement_annotations)
         read_annotations(engine, entry, out);
     exclude_unmatched(engine, workers, out);
     exclude_full(engine, entry, out);

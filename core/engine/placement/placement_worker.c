@@ -12,7 +12,7 @@ void placement_workers_changed(struct engine *engine) {
     engine->workers_are_limited = false;
     for (size_t c = 1; c < engine->n_clusters; c++)
         engine->workers_are_limited |= engine->slots[c].settings.max_active > 0 || engine->slots[c].settings.max_kinds;
-    placement_room(engine);
+    placement_queue_retry(engine);
 }
 
 // Of a list "jobs.batch=5,JobSet=2"; 0: no limit.

@@ -188,8 +188,8 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
     const struct mirror *mirror = entry_mirror(entry, cluster);
     const char *problem = capacity_problem(engine, cluster);
     char lack[sizeof out->brief];
-    struct namespaces_subject space = facts_space(engine, entry);
-    if (namespaces_judge(engine->slots[cluster].settings.namespaces, &space) != NAMESPACES_PERMITTED)
+    struct namespaces_subject subject = facts_namespace(engine, entry);
+    if (namespaces_judge(engine->slots[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);

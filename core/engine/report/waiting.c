@@ -71,7 +71,7 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
     if (entry->workload->waiting == WAITING_BYTES) // of its worker, which is reported
         return;
     if (entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
-        entry->workload->waiting == WAITING_BARRED)
+        entry->workload->waiting == WAITING_CHECK_REJECTED)
         return;
     if (waiting_is_for_a_worker(waiting_of(entry)) ||
         ((entry->workload->waiting == WAITING_WORKER || entry->workload->waiting == WAITING_KEPT ||

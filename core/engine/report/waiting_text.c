@@ -40,7 +40,8 @@ static const struct {
                                     "wharf.dev/retry is written, or a worker joins"},
     [WAITING_QUEUED] = {"queued", "its mirror is queued by the Kueue of its worker"},
     [WAITING_KUEUE] = {"kueue", "it is queued by the management cluster's Kueue"},
-    [WAITING_BARRED] = {"kueue-check", "an admission check of its queue in the management cluster has rejected it"},
+    [WAITING_CHECK_REJECTED] = {"kueue-check",
+                                "an admission check of its queue in the management cluster has rejected it"},
     [WAITING_CAPACITY] = {"capacity", "no worker has room for what it asks for"},
     [WAITING_UNGUARDED] = {"unguarded",
                            "its worker is unreachable and no guard was seen there, so it may still run; it "

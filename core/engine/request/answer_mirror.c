@@ -10,8 +10,8 @@
 #include "core/engine/observe/observe.h"
 #include "core/engine/observe/observe_parts.h"
 #include "core/engine/pending/pending_mirror.h"
+#include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/namespaces.h"
-#include "core/engine/placement/space_retry.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/request/pacing.h"
@@ -32,7 +32,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    space_retry_wait(engine, entry, mirror->facts.cluster, reason);
+    namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
     story_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);

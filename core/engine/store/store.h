@@ -61,7 +61,7 @@ struct mirror {
     uint32_t excess;             // the same, see large_mirrors.h
     uint32_t epoch;              // of the list in which or since which it was seen
     uint32_t created_reported;   // the last attempt reported as created
-    uint32_t space_retry_s;      // when it was last tried again since a namespace changed, in monotonic seconds
+    uint32_t namespace_retry_s;  // when it was last tried again since a namespace changed, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
@@ -125,20 +125,20 @@ struct workload {
     uint8_t kueue;       // enum kueue
     uint8_t unplaced;    // enum waiting: as what it is counted among the unplaced ones
     bool counted_unplaced : 1;
-    bool unsure : 1;             // an earlier write got no answer
-    bool reported : 1;           // something was reported since it began to wait
-    bool unknown_unfinished : 1; // counted there
-    bool unschedulable_told : 1; // since it began to wait
-    bool labelled : 1;           // its label has named its cluster
-    bool listed_older : 1;       // the last list had an older version of it, see distrust_is_due
-    bool uncompared : 1;         // an accepted status: with what the server made of it (noop_patch_hash)
-    bool stub : 1;               // doc is one (object.h)
-    bool choosy : 1;             // it has annotations that say where it may go
-    bool had_choice : 1;         // several workers could have got it
-    bool start_seen : 1;         // in runs_in
-    bool names_queue : 1;        // it has Kueue's label for its queue
-    bool status_is_own : 1;      // that is this host's, by the answer to its write
-    bool unsealed_reported : 1;  // an unsealed object with the host's marks was reported
+    bool unsure : 1;                    // an earlier write got no answer
+    bool reported : 1;                  // something was reported since it began to wait
+    bool unknown_unfinished : 1;        // counted there
+    bool unschedulable_told : 1;        // since it began to wait
+    bool labelled : 1;                  // its label has named its cluster
+    bool listed_older : 1;              // the last list had an older version of it, see distrust_is_due
+    bool uncompared : 1;                // an accepted status: with what the server made of it (noop_patch_hash)
+    bool stub : 1;                      // doc is one (object.h)
+    bool has_placement_annotations : 1; // it has annotations that say where it may go
+    bool had_choice : 1;                // several workers could have got it
+    bool start_seen : 1;                // in runs_in
+    bool names_queue : 1;               // it has Kueue's label for its queue
+    bool status_is_own : 1;             // that is this host's, by the answer to its write
+    bool unsealed_reported : 1;         // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
 };
 
@@ -147,13 +147,13 @@ struct workload {
 struct entry {
     struct timer timer; // of the next reconciliation; first, so that a timer is its entry
     struct entry *next_queued;
-    struct workload *workload;    // never NULL: without a delegated one, an empty one that all such entries share
-    struct mirror_facts *mirrors; // see entry_mirrors
-    struct fair_node node;        // for writes to the workload
-    struct fair_node room;        // in placement_queue
-    uint64_t deleted_uid;         // hash of the uid of the last workload whose deletion was seen, 0: none
-    int64_t read_at_ns;           // the workload is not read before that
-    const char *why;              // of the last decision; static
+    struct workload *workload;       // never NULL: without a delegated one, an empty one that all such entries share
+    struct mirror_facts *mirrors;    // see entry_mirrors
+    struct fair_node node;           // for writes to the workload
+    struct fair_node placement_turn; // in placement_queue
+    uint64_t deleted_uid;            // hash of the uid of the last workload whose deletion was seen, 0: none
+    int64_t read_at_ns;              // the workload is not read before that
+    const char *why;                 // of the last decision; static
     uint32_t kind, epoch;
     uint32_t read_term; // see shard_is_fresh
     uint16_t name_at;
@@ -162,7 +162,7 @@ struct entry {
     bool busy : 1;          // a write to the workload, or a read of it, is in flight
     bool queued : 1, blocked : 1;
     bool deletion_is_certain : 1; // deleted_uid is certain
-    bool awaits_space : 1;        // in space_waiters
+    bool awaits_namespace : 1;    // in namespace_waiters
     char key[];                   // "namespace/name"; name_at is where the name begins
 };
 

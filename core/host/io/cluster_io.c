@@ -406,7 +406,7 @@ void cluster_io_ask(struct cluster_io *io, const struct request *request,
 }
 
 void cluster_io_relist(struct cluster_io *io, size_t kind) {
-    if (kind == RELIST_SPACES)
+    if (kind == RELIST_NAMESPACES)
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     if (kind < io->n_kinds)
         reflector_relist(io->kinds[kind]->reflector);

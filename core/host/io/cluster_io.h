@@ -36,7 +36,7 @@ void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_
 void cluster_io_ask(struct cluster_io *io, const struct request *request,
                     void (*done)(void *ctx, struct response *response), void *ctx);
 
-// Lists the objects of a kind again; or RELIST_SPACES.
+// Lists the objects of a kind again; or RELIST_NAMESPACES.
 void cluster_io_relist(struct cluster_io *io, size_t kind);
 
 // Does what is due; returns the monotonic time of the next call needed.

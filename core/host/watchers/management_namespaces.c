@@ -20,8 +20,9 @@ struct management_namespaces {
 
 static void post_namespace(const struct management_namespaces *namespaces, enum namespace_news news, const char *name,
                            const char *labels) {
-    cluster_post(namespaces->scope, &(struct engine_event){.type = EVENT_NAMESPACE,
-                                                           .space = {.news = news, .name = name, .labels = labels}});
+    cluster_post(
+        namespaces->scope,
+        &(struct engine_event){.type = EVENT_NAMESPACE, .namespace_ = {.news = news, .name = name, .labels = labels}});
 }
 
 static void on_listing(void *ctx, const char *version) {

@@ -102,7 +102,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
 
 static void post_changed(struct worker_namespaces *all, const char *name) {
     cluster_post(all->scope,
-                 &(struct engine_event){.type = EVENT_NAMESPACE, .space = {.news = NAMESPACE_SEEN, .name = name}});
+                 &(struct engine_event){.type = EVENT_NAMESPACE, .namespace_ = {.news = NAMESPACE_SEEN, .name = name}});
 }
 
 static int64_t post_all_changed(struct worker_namespaces *all, int64_t now_ns) {

@@ -309,7 +309,7 @@ static void a_workload_that_an_admission_check_rejects_is_told_why_it_never_runs
                                 "it: multi: The owner is not managed by Kueue"),
                      1);
     explain(&play, &view);
-    assert_int_equal(view.workload.waiting, WAITING_BARRED);
+    assert_int_equal(view.workload.waiting, WAITING_CHECK_REJECTED);
     assert_non_null(strstr(view.waiting_text, "it never runs in queue team"));
     assert_int_equal(play.n_commands, play_sent(&play, 0, VERB_STATUS_PATCH));
     say(&play, 0, NULL);

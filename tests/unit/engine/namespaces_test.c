@@ -233,8 +233,9 @@ static void what_may_have_been_created_leaves_such_a_worker_once_it_is_known_tha
 }
 
 static void tell_label(struct stage *stage, const char *labels) {
-    stage_step(stage, &(struct engine_event){.type = EVENT_NAMESPACE,
-                                             .space = {.news = NAMESPACE_SEEN, .name = "default", .labels = labels}});
+    stage_step(stage,
+               &(struct engine_event){.type = EVENT_NAMESPACE,
+                                      .namespace_ = {.news = NAMESPACE_SEEN, .name = "default", .labels = labels}});
     stage_run(stage, 3 * CLOCK_SECOND);
 }
 

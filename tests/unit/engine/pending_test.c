@@ -241,7 +241,8 @@ static void a_retry_tries_again_where_it_did_not_start(struct stage *stage) {
 }
 
 static void space_changes(struct stage *stage, size_t cluster, const char *name) {
-    struct engine_event event = {.type = EVENT_NAMESPACE, .cluster = cluster, .space = {NAMESPACE_SEEN, name, NULL}};
+    struct engine_event event = {
+        .type = EVENT_NAMESPACE, .cluster = cluster, .namespace_ = {NAMESPACE_SEEN, name, NULL}};
     stage_step(stage, &event);
     stage_run(stage, CLOCK_SECOND);
 }

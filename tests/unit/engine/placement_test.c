@@ -207,7 +207,7 @@ static const struct placement_rule rules[] = {
 
 static void name_space(struct stage *stage, enum namespace_news news, const char *name, const char *labels) {
     stage_step(stage, &(struct engine_event){.type = EVENT_NAMESPACE,
-                                             .space = {.news = news, .name = name, .labels = labels}});
+                                             .namespace_ = {.news = news, .name = name, .labels = labels}});
 }
 
 static void the_first_rule_that_matches_applies(void **state) {

@@ -25,7 +25,7 @@ struct stand {
 static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
     assert_int_equal(event->type, EVENT_NAMESPACE);
-    buffer_printf(&stand->told, "%s;", event->space.name ? event->space.name : "any");
+    buffer_printf(&stand->told, "%s;", event->namespace_.name ? event->namespace_.name : "any");
 }
 
 static void expect(struct stand *stand, const char *text) {

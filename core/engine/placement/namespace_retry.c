@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/placement/space_retry.h"
+#include "core/engine/placement/namespace_retry.h"
 
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
@@ -16,25 +16,26 @@ static bool is_of_space(const char *reason) {
     return !reason;
 }
 
-void space_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
+void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
     if (!is_of_space(reason))
         return;
-    cluster_relist(engine, cluster, RELIST_SPACES); // watched for a while from now
-    if (entry->awaits_space || !array_reserve(&engine->spaces.list, &engine->spaces.capacity, engine->spaces.count + 1,
-                                              sizeof *engine->spaces.list))
+    cluster_relist(engine, cluster, RELIST_NAMESPACES); // watched for a while from now
+    if (entry->awaits_namespace ||
+        !array_reserve(&engine->namespace_waiters.list, &engine->namespace_waiters.capacity,
+                       engine->namespace_waiters.count + 1, sizeof *engine->namespace_waiters.list))
         return;
-    entry->awaits_space = true;
-    engine->spaces.list[engine->spaces.count++] = entry;
+    entry->awaits_namespace = true;
+    engine->namespace_waiters.list[engine->namespace_waiters.count++] = entry;
 }
 
 static void drop(struct engine *engine, size_t at) {
-    engine->spaces.list[at]->awaits_space = false;
-    engine->spaces.list[at] = engine->spaces.list[--engine->spaces.count];
+    engine->namespace_waiters.list[at]->awaits_namespace = false;
+    engine->namespace_waiters.list[at] = engine->namespace_waiters.list[--engine->namespace_waiters.count];
 }
 
-void space_retry_forget(struct engine *engine, struct entry *entry) {
-    for (size_t i = 0; entry->awaits_space && i < engine->spaces.count; i++)
-        if (engine->spaces.list[i] == entry)
+void namespace_retry_forget(struct engine *engine, struct entry *entry) {
+    for (size_t i = 0; entry->awaits_namespace && i < engine->namespace_waiters.count; i++)
+        if (engine->namespace_waiters.list[i] == entry)
             drop(engine, i);
 }
 
@@ -48,20 +49,20 @@ static bool waits(const struct entry *entry) {
 
 static void retry(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     int64_t now_ns = engine->now.mono_ns, at_ns = now_ns;
-    if (mirror->space_retry_s)
-        at_ns = clock_later(now_ns, (mirror->space_retry_s + SPACE_RETRY_S) * CLOCK_SECOND);
+    if (mirror->namespace_retry_s)
+        at_ns = clock_later(now_ns, (mirror->namespace_retry_s + NAMESPACE_RETRY_S) * CLOCK_SECOND);
     bool later = at_ns > now_ns;
     if (later && mirror->facts.excluded_until_ns <= at_ns && !mirror->facts.tried)
         return; // soon enough
-    mirror->space_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
+    mirror->namespace_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
     mirror->facts.tried = false;
     mirror->facts.excluded_until_ns = later ? at_ns : 0;
     queue_entry(engine, entry);
 }
 
-void space_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
-    for (size_t i = engine->spaces.count; i-- > 0;) {
-        struct entry *entry = engine->spaces.list[i];
+void namespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
+    for (size_t i = engine->namespace_waiters.count; i-- > 0;) {
+        struct entry *entry = engine->namespace_waiters.list[i];
         struct mirror *mirror = entry_mirror(entry, cluster);
         size_t len = entry->name_at - 1U;
         if (!waits(entry))
