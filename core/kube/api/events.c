@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/kube/api/events.h"
+
 #include "core/base/bucket.h"
 #include "core/base/heap.h"
 #include "core/base/map.h"
-#include "core/kube/api/events_internal.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +24,6 @@
 struct series {
     struct timer timer; // first member: when work is due; CLOCK_NEVER while a request is in flight
     struct recorder *recorder;
-    struct series *newer, *older;
     char *key, *name, *namespace_, *body;
     uint64_t request; // 0: none in flight
     bool created, answered, hurry;
@@ -31,9 +34,9 @@ struct series {
     int64_t retry_after_ns;
 };
 
-// Empty when `full_ns` is BURST tokens away.
+// The tokens of one object and reason. Empty when `full_ns` is BURST tokens away.
 struct bucket {
-    char *key;
+    uint64_t hash;
     int64_t full_ns;
 };
 
@@ -43,11 +46,120 @@ struct recorder {
     char *controller, *instance;
     struct random random;
     int64_t last_stamp_ns, stamp_offset_ns;
-    struct map series, buckets;
+    uint64_t salt; // of the hashes
+    struct map series;
     struct heap timers;
-    struct series *newest, *oldest;
-    size_t in_flight, dropped;
+    struct bucket *buckets;
+    size_t n_buckets, in_flight, dropped;
 };
+
+// Limits of pkg/apis/core/validation/events.go.
+#define EVENT_NOTE_MAX 1024
+#define EVENT_WORD_MAX 128
+#define EVENT_MAX ((size_t)16 << 10)
+
+// The text as the log shows it, truncated at a character boundary: it may quote a worker. `out` has max + 1 bytes.
+// False when out of memory.
+static bool event_cut(char *out, size_t max, const char *text) {
+    AUTO_BUFFER(shown, SIZE_MAX / 4);
+    bool ok = text_show(&shown, text);
+    size_t used = 0, step;
+    while (ok && used < shown.len && (step = text_utf8_sequence(shown.data + used, shown.len - used)) <= max - used)
+        used += step;
+    memcpy(out, used > 0 ? shown.data : "", used);
+    out[used] = '\0';
+    return ok;
+}
+
+// Occurrences with the same key form a series. The parts are separated by a byte that none of them contains (the note,
+// which may, comes last). The note of an Event is immutable, so a different note is a different Event; the bucket below
+// bounds how many.
+static char *event_key(const struct event *event) {
+    return text_format("%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", event->warning, event->action,
+                       event->reason, event->api_version, event->kind, event->namespace_, event->name, event->uid,
+                       event->note);
+}
+
+// The key of the rate limit: object and reason.
+static uint64_t event_bucket_hash(const struct event *event, uint64_t salt) {
+    const char *const texts[] = {event->reason,     event->api_version, event->kind,
+                                 event->namespace_, event->name,        event->uid};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        salt = text_hash(text_hash(salt, texts[i]), "\x1f");
+    return salt;
+}
+
+// "<object>.<hex>"; a random UUID if that is not a valid object name. NULL when out of memory.
+static char *event_name(const struct event *event, int64_t stamp_ns, struct random *random) {
+    char *name = text_format("%s.%" PRIx64, event->name, (uint64_t)stamp_ns);
+    if (!name || text_is_dns_subdomain(name))
+        return name;
+    text_cleanup(&name);
+    uint64_t high = random_next(random), low = random_next(random);
+    // RFC 9562 section 5.4: version 4, variant 10.
+    return text_format("%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, high >> 32,
+                       high >> 16 & 0xffff, high & 0xfff, (low >> 48 & 0x3fff) | 0x8000, low & 0xffffffffffff);
+}
+
+// Where Events about an object live: its namespace, or "default".
+static const char *event_namespace(const struct event *event) {
+    return event->namespace_[0] != '\0' ? event->namespace_ : "default";
+}
+
+static void member(struct buffer *out, const char *key, const char *text) {
+    buffer_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", key);
+    buffer_json_string(out, text, strlen(text));
+}
+
+// The text of a member, up to its maximum.
+static bool word(struct buffer *out, const char *key, size_t max, const char *text) {
+    char cut[EVENT_NOTE_MAX + 1];
+    bool ok = event_cut(cut, max, text);
+    member(out, key, cut);
+    return ok;
+}
+
+static void regarding(struct buffer *out, const struct event *event) {
+    buffer_text(out, ",\"regarding\":{");
+    member(out, "apiVersion", event->api_version);
+    member(out, "kind", event->kind);
+    if (event->namespace_[0] != '\0')
+        member(out, "namespace", event->namespace_);
+    member(out, "name", event->name);
+    member(out, "uid", event->uid);
+    buffer_char(out, '}');
+}
+
+// The Event as JSON, without "series" and the closing brace. NULL when out of memory.
+static char *event_body(const struct event *event, const char *name, const char *controller, const char *instance,
+                        int64_t wall_ns) {
+    char time[CLOCK_RFC3339_MAX];
+    struct buffer out;
+    clock_rfc3339_micro(wall_ns, time);
+    buffer_init(&out, EVENT_MAX);
+    if (!buffer_text(&out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"))
+        return NULL;
+    member(&out, "name", name);
+    member(&out, "namespace", event_namespace(event));
+    buffer_char(&out, '}');
+    member(&out, "eventTime", time);
+    member(&out, "type", event->warning ? "Warning" : "Normal");
+    bool ok = word(&out, "reason", EVENT_WORD_MAX, event->reason) &&
+              word(&out, "action", EVENT_WORD_MAX, event->action) && word(&out, "note", EVENT_NOTE_MAX, event->note);
+    member(&out, "reportingController", controller);
+    ok = ok && word(&out, "reportingInstance", EVENT_WORD_MAX, instance);
+    regarding(&out, event);
+    char *text = ok ? buffer_take(&out, NULL) : NULL;
+    buffer_free(&out);
+    return text;
+}
+
+// "series":{...}, without braces around it.
+static bool event_series(struct buffer *out, int64_t count, int64_t wall_ns) {
+    char time[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(wall_ns, time);
+    return buffer_printf(out, "\"series\":{\"count\":%" PRId64 ",\"lastObservedTime\":\"%s\"}", count, time);
+}
 
 struct error *recorder_new(struct client *client, const char *reporting_controller, const char *reporting_instance,
                            uint64_t seed, struct recorder **out) {
@@ -59,7 +171,7 @@ struct error *recorder_new(struct client *client, const char *reporting_controll
     // Keeps two recorders from choosing the same name at the same time.
     recorder->stamp_offset_ns = (int64_t)random_below(&recorder->random, (uint64_t)CLOCK_MS);
     map_init(&recorder->series, random_next(&recorder->random));
-    map_init(&recorder->buckets, random_next(&recorder->random));
+    recorder->salt = random_next(&recorder->random);
     heap_init(&recorder->timers);
     recorder->controller = strdup(reporting_controller);
     recorder->instance = strdup(reporting_instance);
@@ -85,32 +197,12 @@ static void series_free(struct series *series) {
     }
 }
 
-static void unlink_series(struct series *series) {
-    struct recorder *recorder = series->recorder;
-    *(series->newer ? &series->newer->older : &recorder->newest) = series->older;
-    *(series->older ? &series->older->newer : &recorder->oldest) = series->newer;
-}
-
-static void link_newest(struct series *series) {
-    struct recorder *recorder = series->recorder;
-    series->newer = NULL;
-    series->older = recorder->newest;
-    *(series->older ? &series->older->newer : &recorder->oldest) = series;
-    recorder->newest = series;
-}
-
-static void cancel(struct series *series) {
-    if (series->request != 0)
-        client_cancel(series->recorder->client, series->request);
-}
-
 // Counts the occurrences that were never written. No request is in flight.
 static void forget(struct series *series) {
     struct recorder *recorder = series->recorder;
     recorder->dropped += (size_t)(series->count - series->written);
     map_remove(&recorder->series, series->key);
     heap_remove(&recorder->timers, &series->timer);
-    unlink_series(series);
     series_free(series);
 }
 
@@ -118,21 +210,14 @@ void recorder_free(struct recorder *recorder) {
     if (!recorder)
         return;
     heap_free(&recorder->timers); // before the series that contain its timers
-    struct series *series = recorder->oldest;
-    while (series) {
-        struct series *next = series->newer;
-        cancel(series);
+    struct series *series;
+    for (size_t cursor = 0; (series = map_next(&recorder->series, &cursor));) {
+        if (series->request != 0)
+            client_cancel(recorder->client, series->request);
         series_free(series);
-        series = next;
     }
-    size_t cursor = 0;
-    struct bucket *bucket;
-    while ((bucket = map_next(&recorder->buckets, &cursor))) {
-        free(bucket->key);
-        free(bucket);
-    }
-    map_free(&recorder->buckets);
     map_free(&recorder->series);
+    free(recorder->buckets);
     free(recorder->controller);
     free(recorder->instance);
     free(recorder);
@@ -142,50 +227,27 @@ size_t recorder_dropped(const struct recorder *recorder) {
     return recorder->dropped;
 }
 
-static void bucket_remove(struct recorder *recorder, struct bucket *bucket) {
-    map_remove(&recorder->buckets, bucket->key);
-    free(bucket->key);
-    free(bucket);
-}
-
-static void drop_buckets(struct recorder *recorder, int64_t full_by_ns, size_t keep) {
-    size_t cursor = 0;
-    struct bucket *bucket;
-    while (recorder->buckets.count > keep && (bucket = map_next(&recorder->buckets, &cursor)))
-        if (bucket->full_ns <= full_by_ns)
-            bucket_remove(recorder, bucket);
-}
-
-// Drops full buckets; if there are none, a quarter of the others, so that this scan is amortized.
-static void make_room_for_bucket(struct recorder *recorder, int64_t now_ns) {
-    drop_buckets(recorder, now_ns, 0);
-    if (recorder->buckets.count >= CACHE_MAX)
-        drop_buckets(recorder, CLOCK_NEVER, CACHE_MAX - CACHE_MAX / 4);
-}
-
-static struct bucket *bucket_add(struct recorder *recorder, const char *key, int64_t now_ns) {
-    if (recorder->buckets.count >= CACHE_MAX)
-        make_room_for_bucket(recorder, now_ns);
-    struct bucket *bucket = calloc(1, sizeof(*bucket));
-    if (!bucket)
-        return NULL;
-    bucket->key = strdup(key);
-    bucket->full_ns = now_ns;
-    if (!bucket->key || !map_put(&recorder->buckets, bucket->key, bucket)) {
-        free(bucket->key);
-        free(bucket);
-        return NULL;
+// Replaces the bucket that is full first if there are too many. NULL: out of memory.
+static struct bucket *find_bucket(struct recorder *recorder, uint64_t hash) {
+    struct bucket *first = NULL;
+    for (size_t i = 0; i < recorder->n_buckets; i++) {
+        struct bucket *bucket = &recorder->buckets[i];
+        if (bucket->hash == hash)
+            return bucket;
+        if (!first || bucket->full_ns < first->full_ns)
+            first = bucket;
     }
-    return bucket;
+    if (recorder->n_buckets < CACHE_MAX) {
+        first = array_next(&recorder->buckets, recorder->n_buckets, sizeof *first);
+        recorder->n_buckets += first != NULL;
+    }
+    if (first)
+        *first = (struct bucket){.hash = hash};
+    return first;
 }
 
 static bool take_token(struct recorder *recorder, const struct event *event, int64_t now_ns) {
-    AUTO_TEXT key = event_bucket_key(event);
-    if (!key)
-        return false;
-    struct bucket *bucket = map_get(&recorder->buckets, key);
-    if (!bucket)
-        bucket = bucket_add(recorder, key, now_ns);
+    struct bucket *bucket = find_bucket(recorder, event_bucket_hash(event, recorder->salt));
     return bucket && bucket_take(&bucket->full_ns, now_ns, TOKEN_NS, BURST);
 }
 
@@ -207,15 +269,16 @@ static void schedule(struct series *series, int64_t now_ns) {
 
 // Evicts the oldest series that only waits for a flush. False: all wait for their first request.
 static bool make_room(struct recorder *recorder) {
+    struct series *oldest = NULL, *series;
     if (recorder->series.count < CACHE_MAX)
         return true;
-    for (struct series *series = recorder->oldest; series; series = series->newer) {
-        if (series->created && series->request == 0 && !series->answered) {
-            forget(series);
-            return true;
-        }
-    }
-    return false;
+    for (size_t cursor = 0; (series = map_next(&recorder->series, &cursor));)
+        if (series->created && series->request == 0 && !series->answered &&
+            (!oldest || series->seen_ns < oldest->seen_ns))
+            oldest = series;
+    if (oldest)
+        forget(oldest);
+    return oldest;
 }
 
 static bool is_valid(const struct event *event) {
@@ -243,7 +306,7 @@ static struct series *series_new(struct recorder *recorder, struct moment now, c
     return series;
 }
 
-static struct series *add(struct recorder *recorder, struct moment now, const struct event *event) {
+static struct series *add_series(struct recorder *recorder, struct moment now, const struct event *event) {
     if (!make_room(recorder))
         return NULL;
     struct series *series = series_new(recorder, now, event);
@@ -258,7 +321,6 @@ static struct series *add(struct recorder *recorder, struct moment now, const st
         series_free(series);
         return NULL;
     }
-    link_newest(series);
     return series;
 }
 
@@ -266,7 +328,7 @@ void recorder_event(struct recorder *recorder, struct moment now, const struct e
     AUTO_TEXT key = is_valid(event) ? event_key(event) : NULL;
     struct series *series = key ? map_get(&recorder->series, key) : NULL;
     if (!series && key && take_token(recorder, event, now.mono_ns))
-        series = add(recorder, now, event);
+        series = add_series(recorder, now, event);
     else if (series && series->count == 1)
         series->hurry = take_token(recorder, event, now.mono_ns);
     if (!series) {
@@ -276,8 +338,6 @@ void recorder_event(struct recorder *recorder, struct moment now, const struct e
     series->count++;
     series->seen_ns = now.mono_ns;
     series->seen_wall_ns = now.wall_ns;
-    unlink_series(series);
-    link_newest(series);
     schedule(series, now.mono_ns);
 }
 
@@ -291,7 +351,7 @@ static void on_answer(void *ctx, struct response *response) {
     set_timer(series, INT64_MIN); // due at the next tick, which has the time
 }
 
-static void written(struct series *series, int64_t now_ns) {
+static void handle_written(struct series *series, int64_t now_ns) {
     series->created = true;
     series->written = series->sent;
     series->hurry = series->hurry && series->written == 1 && series->count > 1;
@@ -309,12 +369,12 @@ static void retry(struct series *series, int64_t now_ns) {
     set_timer(series, now_ns + (series->retry_after_ns > wait_ns ? series->retry_after_ns : wait_ns));
 }
 
-static void take_answer(struct series *series, int64_t now_ns) {
+static void handle_answer(struct series *series, int64_t now_ns) {
     series->answered = false;
     switch (series->reason) {
     case REASON_OK:
     case REASON_ALREADY_EXISTS: // from an earlier try with the same name
-        written(series, now_ns);
+        handle_written(series, now_ns);
         break;
     case REASON_NOT_SENT:
     case REASON_UNKNOWN_OUTCOME:
@@ -376,7 +436,7 @@ int64_t recorder_tick(struct recorder *recorder, struct moment now) {
     while (first && first->at_ns <= now.mono_ns) {
         struct series *series = (struct series *)first;
         if (series->answered)
-            take_answer(series, now.mono_ns);
+            handle_answer(series, now.mono_ns);
         else if (series->created && series->count == series->written)
             forget(series);
         else if (recorder->in_flight < IN_FLIGHT_MAX)

@@ -30,7 +30,6 @@ static void pem_set_cleanup(struct pem_set **pem_set) {
 
 #define AUTO_PEM_SET __attribute__((cleanup(pem_set_cleanup))) struct pem_set *
 
-
 static struct pem_set *pem_set_new(const char *ca, const char *cert, const char *key) {
     struct pem_set *made = calloc(1, sizeof *made);
     if (!made)

@@ -29,7 +29,8 @@ void exec_cache_free(struct exec_cache *cache) {
     free(cache);
 }
 
-bool exec_credential_equal(const struct exec_credential *a, const struct exec_credential *b) {
+// Apart from the expiry.
+static bool are_equal(const struct exec_credential *a, const struct exec_credential *b) {
     return text_equal(a->token, b->token) && text_equal(a->cert, b->cert) && text_equal(a->key, b->key);
 }
 
@@ -57,7 +58,7 @@ bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *othe
         return false;
     pthread_mutex_lock(&cache->mutex);
     bool found = cache->has && cache->held.expires_ns > until_ns &&
-                 !(other_than && exec_credential_equal(&cache->held, other_than)) && copy(&cache->held, out);
+                 !(other_than && are_equal(&cache->held, other_than)) && copy(&cache->held, out);
     pthread_mutex_unlock(&cache->mutex);
     return found;
 }

@@ -36,7 +36,6 @@ struct exec_credential {
     int64_t expires_ns; // wall clock; CLOCK_NEVER: it does not
 };
 void exec_credential_clear(struct exec_credential *credential);
-bool exec_credential_equal(const struct exec_credential *a, const struct exec_credential *b); // but for the expiry
 
 // What a plugin gave last, so that several transports of one endpoint do not each run it. From any thread; NULL is
 // fine.
@@ -57,14 +56,5 @@ struct error *exec_credential_read(const struct exec_plugin *plugin, const char 
 // plugin that is not over then is killed with its process group.
 struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ns, int cancel_fd,
                               struct exec_credential *out);
-
-// The same in a thread of its own. `wake` is called from there when it is over.
-struct exec_job;
-struct error *exec_job_start(const struct exec_plugin *plugin, int64_t timeout_ns, void (*wake)(void *ctx), void *ctx,
-                             struct exec_job **out);
-bool exec_job_is_over(struct exec_job *job);
-// Of a job that is over: frees it. *out is filled unless there is an error.
-struct error *exec_job_finish(struct exec_job *job, struct exec_credential *out);
-void exec_job_cancel(struct exec_job *job); // kills the plugin if it still runs, and frees the job; NULL is fine
 
 #endif

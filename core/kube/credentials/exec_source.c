@@ -2,6 +2,15 @@
 #include "core/kube/credentials/exec_source.h"
 
 #include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/thread.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define LEEWAY (30 * CLOCK_SECOND) // before a credential expires; less for one that lives shorter than three times that
 // Between the starts of two runs: after a credential that the server had accepted before it rejected it, after one that
@@ -10,6 +19,59 @@
 #define AGAIN (10 * CLOCK_SECOND)
 #define AGAIN_FAILED (2 * CLOCK_SECOND)
 #define AGAIN_MAX (60 * CLOCK_SECOND)
+
+// A run of the plugin in its own thread: finding the file and starting the process may block.
+struct exec_job {
+    const struct exec_source *source;
+    int cancel_fd;
+    pthread_t thread;
+    atomic_bool over; // the fields below are then complete
+    struct exec_credential credential;
+    struct error *error;
+};
+
+static void *run_plugin(void *arg) {
+    struct exec_job *job = arg;
+    job->error = exec_plugin_run(job->source->plugin, EXEC_TIMEOUT, job->cancel_fd, &job->credential);
+    atomic_store(&job->over, true);
+    job->source->wake(job->source->ctx);
+    return NULL;
+}
+
+static struct error *start_job(struct exec_source *source) {
+    struct exec_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return error_no_memory();
+    job->source = source;
+    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    int code = job->cancel_fd < 0 ? errno : thread_start("credentials", 0, run_plugin, job, &job->thread);
+    if (code == 0) {
+        source->job = job;
+        return NULL;
+    }
+    if (job->cancel_fd >= 0)
+        close(job->cancel_fd);
+    free(job);
+    return error_new(ERROR_IO, "%s: cannot start a thread: %s", source->plugin->where, strerror(code));
+}
+
+// Waits for the end of the run. *out is filled unless there is an error.
+static struct error *end_job(struct exec_source *source, struct exec_credential *out) {
+    struct exec_job *job = TAKE(source->job);
+    pthread_join(job->thread, NULL);
+    close(job->cancel_fd);
+    struct error *error = job->error;
+    *out = job->credential;
+    free(job);
+    return error;
+}
+
+static void cancel_job(struct exec_source *source) {
+    struct exec_credential unused;
+    (void)eventfd_write(source->job->cancel_fd, 1);
+    error_free(end_job(source, &unused));
+    exec_credential_clear(&unused);
+}
 
 void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,
                       struct moment now) {
@@ -22,13 +84,14 @@ void exec_source_open(struct exec_source *source, const struct exec_plugin *plug
 }
 
 void exec_source_close(struct exec_source *source) {
-    exec_job_cancel(source->job);
+    if (source->job)
+        cancel_job(source);
     exec_credential_clear(&source->held);
     error_free(source->problem);
     *source = (struct exec_source){.due_ns = CLOCK_NEVER};
 }
 
-static void fail(struct exec_source *source, struct error *error, int64_t now_ns) {
+static void handle_failure(struct exec_source *source, struct error *error, int64_t now_ns) {
     int64_t wait_ns = AGAIN_FAILED;
     for (unsigned i = 0; i < source->failures && wait_ns < AGAIN_MAX; i++)
         wait_ns *= 2;
@@ -57,7 +120,7 @@ static void plan_expiry(struct exec_source *source, struct moment now) {
         clock_later(source->expires_ns - clock_earlier(LEEWAY, life_ns / 3), source->started_ns + AGAIN_FAILED);
 }
 
-static void take(struct exec_source *source, const struct exec_credential *fresh, struct moment now) {
+static void adopt_credential(struct exec_source *source, const struct exec_credential *fresh, struct moment now) {
     exec_credential_clear(&source->held);
     source->held = *fresh;
     source->has = true;
@@ -71,39 +134,38 @@ static void take(struct exec_source *source, const struct exec_credential *fresh
 
 // Another transport of the endpoint has run the plugin. Not a run of this one's: if the server rejects the credential,
 // nothing has to be waited for.
-static bool take_shared(struct exec_source *source, struct moment now) {
+static bool adopt_shared(struct exec_source *source, struct moment now) {
     struct exec_credential fresh;
     if (!exec_cache_get(source->plugin->cache, source->has ? &source->held : NULL, now.wall_ns + LEEWAY, &fresh))
         return false;
     source->started_ns = now.mono_ns - AGAIN;
-    take(source, &fresh, now);
+    adopt_credential(source, &fresh, now);
     return true;
 }
 
-static bool finish(struct exec_source *source, struct moment now) {
+static bool finish_job(struct exec_source *source, struct moment now) {
     struct exec_credential fresh;
-    struct error *error = exec_job_finish(source->job, &fresh);
-    source->job = NULL;
+    struct error *error = end_job(source, &fresh);
     if (error)
-        fail(source, error, now.mono_ns);
+        handle_failure(source, error, now.mono_ns);
     else
-        take(source, &fresh, now);
+        adopt_credential(source, &fresh, now);
     if (!error)
         exec_cache_put(source->plugin->cache, &source->held);
     return !error;
 }
 
 bool exec_source_update(struct exec_source *source, struct moment now) {
-    bool changed = source->job && exec_job_is_over(source->job) && finish(source, now);
+    bool changed = source->job && atomic_load(&source->job->over) && finish_job(source, now);
     if (source->job || now.mono_ns < source->due_ns)
         return changed;
-    if (take_shared(source, now))
+    if (adopt_shared(source, now))
         return true;
     source->started_ns = now.mono_ns;
     source->due_ns = CLOCK_NEVER; // until this run is over
-    struct error *error = exec_job_start(source->plugin, EXEC_TIMEOUT, source->wake, source->ctx, &source->job);
+    struct error *error = start_job(source);
     if (error)
-        fail(source, error, now.mono_ns);
+        handle_failure(source, error, now.mono_ns);
     return changed;
 }
 
