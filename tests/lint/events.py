@@ -16,7 +16,7 @@ REASONS = (
     re.compile(r'adapter_answer_reason\([^;"]*"(\w+)"'),
     re.compile(r'adapter_answer_reason\([^;"]*"\w+" : "(\w+)"'),
 )
-ANSWER = re.compile(r'\[(REASON_\w+)\] = "(\w+)"')
+ANSWER = re.compile(r'\[(REASON_\w+)\] = \{"(\w+)", (true|false)\}')
 
 
 def _sources(*folders):
@@ -33,10 +33,8 @@ def written():
 
 def answers():
     """(all reasons of answers of API servers, those of answers that are told at once)"""
-    names = dict(ANSWER.findall(files.read("core/kube/client/response.c") or ""))
-    body = re.search(r"bool reason_is_permanent\(.*?\n}\n", files.read("core/kube/client/response.c") or "", re.DOTALL)
-    told = re.findall(r"case (REASON_\w+):", body.group(0)) if body else []
-    return set(names.values()), {names[name] for name in told}
+    rows = ANSWER.findall(files.read("core/kube/client/response.c") or "")
+    return {name for _, name, _ in rows}, {name for _, name, permanent in rows if permanent == "true"}
 
 
 def check():

@@ -9,35 +9,33 @@
 #include "core/kube/api/token_request.h"
 #include "core/kube/client/ask.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct token_job {
-    char *kubeconfig, *context, *namespace_, *account;
-    struct exec_policy *policy;
-    int64_t seconds;
+    struct cluster_connection connection;
+    struct token_job_options options;
+    char *namespace_, *account;
     pthread_mutex_t mutex;
-    void (*wake)(void *ctx); // under the mutex, like the rest; NULL: nobody waits
-    void *ctx;
-    unsigned users; // the thread, and who started it
+    unsigned users; // under the mutex, like the rest: the thread, and its caller
+    bool left;      // by the caller
     bool done;
     char *token;
     struct error *error;
 };
 
 static void job_free(struct token_job *job) {
+    connection_close(&job->connection);
     pthread_mutex_destroy(&job->mutex);
-    exec_policy_free(job->policy);
     error_free(job->error);
-    free(job->kubeconfig);
-    free(job->context);
     free(job->namespace_);
     free(job->account);
     free(job->token);
     free(job);
 }
 
-static void release(struct token_job *job) {
+static void release_job(struct token_job *job) {
     pthread_mutex_lock(&job->mutex);
     bool last = --job->users == 0;
     pthread_mutex_unlock(&job->mutex);
@@ -45,79 +43,57 @@ static void release(struct token_job *job) {
         job_free(job);
 }
 
-static struct error *request(const struct token_job *job, struct cluster_connection *connection, char **token) {
-    struct client *client = NULL;
-    struct token_request wanted = {.body = NULL};
+static struct error *request_token(struct token_job *job, struct client *client, char **token) {
+    __attribute__((cleanup(token_request_clear))) struct token_request wanted = {.body = NULL};
     __attribute__((cleanup(ask_cleanup))) struct response response = {0};
     int64_t expires_ns;
-    struct error *error = connection_client(connection, "worker", &client);
-    if (!error)
-        error = token_request_make(job->namespace_, job->account, job->seconds, NULL, &wanted);
-    if (!error)
-        error = ask(client, &wanted.request, &response);
-    if (!error)
-        error = token_request_read(&response, token, &expires_ns);
-    token_request_clear(&wanted);
-    client_free(client);
-    return error;
-}
-
-static struct error *run(const struct token_job *job, char **token) {
-    struct cluster_connection connection = {0};
-    struct error *error = kubeconfig_parse(job->kubeconfig, strlen(job->kubeconfig), "kubeconfig", job->context,
-                                           job->policy, &connection.endpoint);
-    if (!error)
-        error = connection_open(&connection, NULL);
-    if (!error)
-        error = request(job, &connection, token);
-    connection_close(&connection);
-    return error;
+    TRY(token_request_make(job->namespace_, job->account, job->options.seconds, NULL, &wanted));
+    TRY(ask(client, &wanted.request, &response));
+    return token_request_read(&response, token, &expires_ns);
 }
 
 static void *job_main(void *arg) {
     struct token_job *job = arg;
+    struct client *client = NULL;
     char *token = NULL;
-    struct error *error = run(job, &token);
+    struct error *error = connection_open(&job->connection, NULL);
+    if (!error)
+        error = connection_client(&job->connection, "worker", &client);
+    if (!error)
+        error = request_token(job, client, &token);
+    client_free(client);
+    connection_close(&job->connection);
     pthread_mutex_lock(&job->mutex);
     job->done = true;
     job->token = token;
     job->error = error;
-    if (job->wake)
-        job->wake(job->ctx);
+    if (!job->left)
+        job->options.wake(job->options.ctx);
     pthread_mutex_unlock(&job->mutex);
-    release(job);
+    release_job(job);
     return NULL;
 }
 
-static struct error *start_thread(struct token_job *job) {
-    job->users = 2;
-    int code = thread_start("token", 0, job_main, job, NULL);
-    return code == 0 ? NULL : error_new(ERROR_IO, "cannot start a thread: %s", strerror(code));
-}
-
-struct error *token_job_start(const struct token_job_options *options, struct token_job **out) {
+struct error *token_job_start(struct endpoint *endpoint, const struct token_job_options *options,
+                              struct token_job **out) {
     struct token_job *job = calloc(1, sizeof *job);
-    if (!job)
+    if (!job) {
+        endpoint_free(endpoint);
         return error_no_memory();
-    *job = (struct token_job){.kubeconfig = strdup(options->kubeconfig),
-                              .context = strdup(options->context ? options->context : ""),
-                              .namespace_ = strdup(options->namespace_),
-                              .account = strdup(options->account),
-                              .seconds = options->seconds,
-                              .wake = options->wake,
-                              .ctx = options->ctx};
+    }
+    *job = (struct token_job){.connection.endpoint = endpoint, .options = *options, .users = 2};
     pthread_mutex_init(&job->mutex, NULL);
-    bool copied = job->kubeconfig && job->context && job->namespace_ && job->account &&
-                  exec_policy_copy(options->policy, &job->policy);
-    struct error *error = copied ? start_thread(job) : error_no_memory();
-    if (error)
-        job_free(job);
-    else
+    bool copied = text_set(&job->namespace_, options->namespace_) && text_set(&job->account, options->account);
+    int code = copied ? thread_start("token", 0, job_main, job, NULL) : ENOMEM;
+    if (code == 0) {
         *out = job;
-    return error;
+        return NULL;
+    }
+    job_free(job);
+    return error_new(ERROR_IO, "cannot start a thread: %s", strerror(code));
 }
 
-bool token_job_take(struct token_job *job, char **token, struct error **error) {
+bool token_job_result(struct token_job *job, char **token, struct error **error) {
     pthread_mutex_lock(&job->mutex);
     bool done = job->done;
     *token = TAKE(job->token);
@@ -130,7 +106,7 @@ void token_job_leave(struct token_job *job) {
     if (!job)
         return;
     pthread_mutex_lock(&job->mutex);
-    job->wake = NULL;
+    job->left = true;
     pthread_mutex_unlock(&job->mutex);
-    release(job);
+    release_job(job);
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/map.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/tokens/token_job.h"
 #include "core/kube/client/client.h"
@@ -88,54 +89,47 @@ void renewals_forget(struct renewals *renewals, const char *key) {
     renewal_free(map_remove(&renewals->list, key));
 }
 
-static bool fill(struct renewal *renewal, const char *key, const struct json *secret, const struct worker_spec *spec,
-                 const struct exec_policy *policy) {
-    renewal->key = strdup(key);
-    renewal->secret_namespace = strdup(object_namespace(secret));
-    renewal->secret_name = strdup(object_name(secret));
-    renewal->version = strdup(object_version(secret));
-    renewal->kubeconfig = strdup(spec->kubeconfig_text);
-    renewal->context = strdup(spec->context ? spec->context : "");
-    return renewal->key && renewal->secret_namespace && renewal->secret_name && renewal->version &&
-           renewal->kubeconfig && renewal->context && exec_policy_copy(policy, &renewal->policy);
+static bool fill_renewal(struct renewal *renewal, const char *key, const struct json *secret,
+                         const struct worker_spec *spec, const struct exec_policy *policy) {
+    return text_set(&renewal->key, key) && text_set(&renewal->secret_namespace, object_namespace(secret)) &&
+           text_set(&renewal->secret_name, object_name(secret)) &&
+           text_set(&renewal->version, object_version(secret)) &&
+           text_set(&renewal->kubeconfig, spec->kubeconfig_text) &&
+           text_set(&renewal->context, spec->context ? spec->context : "") &&
+           exec_policy_copy(policy, &renewal->policy);
 }
 
 struct error *renewals_see(struct renewals *renewals, const char *key, const struct json *secret,
                            const struct worker_spec *spec, const struct token_life *life,
                            const struct exec_policy *policy) {
-    char *space = NULL, *name = NULL;
+    AUTO_TEXT namespace_ = NULL;
+    AUTO_TEXT account = NULL;
     const struct renewal *former = map_get(&renewals->list, key);
     int64_t begun_ns = former ? former->begun_ns : 0;
     renewals_forget(renewals, key);
-    struct error *error = worker_secret_account(secret, &space, &name);
+    struct error *error = worker_secret_account(secret, &namespace_, &account);
     if (error && error->code == ERROR_NOT_FOUND) {
         error_free(error);
         return NULL;
     }
-    if (error || life->expires_wall_ns == 0) {
-        free(space);
-        free(name);
+    if (error || life->expires_wall_ns == 0)
         return error;
-    }
     struct renewal *renewal = calloc(1, sizeof *renewal);
-    if (!renewal) {
-        free(space);
-        free(name);
+    if (!renewal)
         return error_no_memory();
-    }
     *renewal = (struct renewal){.all = renewals,
-                                .account_namespace = space,
-                                .account = name,
+                                .account_namespace = TAKE(namespace_),
+                                .account = TAKE(account),
                                 .life = *life,
                                 .retry_ns = begun_ns > 0 ? begun_ns + LEAST_NS : 0,
                                 .begun_ns = begun_ns};
-    if (fill(renewal, key, secret, spec, policy) && map_put(&renewals->list, renewal->key, renewal))
+    if (fill_renewal(renewal, key, secret, spec, policy) && map_put(&renewals->list, renewal->key, renewal))
         return NULL;
     renewal_free(renewal);
     return error_no_memory();
 }
 
-static void fail(struct renewal *renewal, const char *problem) {
+static void report_failure(struct renewal *renewal, const char *problem) {
     int64_t wait_ns = renewal->wait_ns > 0 ? 2 * renewal->wait_ns : RETRY_FIRST_NS;
     renewal->wait_ns = clock_earlier(wait_ns, RETRY_MAX_NS);
     renewal->retry_ns = clock_now().mono_ns + renewal->wait_ns;
@@ -156,7 +150,7 @@ static void on_patched(void *ctx, struct response *response) {
         return;
     }
     AUTO_TEXT problem = text_format("patch of the Secret: %s", response->message);
-    fail(renewal, problem ? problem : reason_text(response->reason));
+    report_failure(renewal, problem ? problem : reason_text(response->reason));
 }
 
 // {"metadata": {"resourceVersion": ...}, "data": {"kubeconfig": ...}}
@@ -173,13 +167,12 @@ static char *patch_body(const struct renewal *renewal, const char *kubeconfig) {
     return buffer_take(&body, NULL);
 }
 
-static struct error *patch(struct renewal *renewal, const char *token) {
-    char *kubeconfig = NULL;
-    struct error *error = kubeconfig_with_token(renewal->kubeconfig, renewal->context, token, &kubeconfig);
-    AUTO_TEXT body = error ? NULL : patch_body(renewal, kubeconfig);
-    free(kubeconfig);
-    if (error || !body)
-        return error ? error : error_no_memory();
+static struct error *patch_secret(struct renewal *renewal, const char *token) {
+    AUTO_TEXT kubeconfig = NULL;
+    TRY(kubeconfig_with_token(renewal->kubeconfig, renewal->context, token, &kubeconfig));
+    AUTO_TEXT body = patch_body(renewal, kubeconfig);
+    if (!body)
+        return error_no_memory();
     struct request request = {.verb = VERB_MERGE_PATCH,
                               .resource = {.group = "", .version = "v1", .plural = "secrets"},
                               .namespace_ = renewal->secret_namespace,
@@ -190,34 +183,33 @@ static struct error *patch(struct renewal *renewal, const char *token) {
     return client_submit(renewal->all->client, &request, on_patched, renewal, &renewal->request);
 }
 
-static struct error *begin(struct renewal *renewal) {
+static struct error *request_token(struct renewal *renewal) {
+    struct endpoint *endpoint = NULL;
+    TRY(kubeconfig_parse(renewal->kubeconfig, strlen(renewal->kubeconfig), "kubeconfig", renewal->context,
+                         renewal->policy, &endpoint));
     int64_t seconds = (renewal->life.expires_wall_ns - renewal->life.issued_wall_ns) / CLOCK_SECOND;
-    struct token_job_options options = {.kubeconfig = renewal->kubeconfig,
-                                        .context = renewal->context,
-                                        .policy = renewal->policy,
-                                        .namespace_ = renewal->account_namespace,
+    struct token_job_options options = {.namespace_ = renewal->account_namespace,
                                         .account = renewal->account,
                                         .seconds = seconds > LIFE_MIN_S ? seconds : LIFE_MIN_S,
                                         .wake = renewal->all->options.wake,
                                         .ctx = renewal->all->options.ctx};
-    return token_job_start(&options, &renewal->job);
+    return token_job_start(endpoint, &options, &renewal->job);
 }
 
-static void step(struct renewal *renewal, struct error *error) {
+// NULL: the step succeeded.
+static void end_step(struct renewal *renewal, struct error *error) {
     if (error)
-        fail(renewal, error_text(error));
+        report_failure(renewal, error_text(error));
     error_free(error);
 }
 
 static void end_job(struct renewal *renewal) {
-    char *token = NULL;
+    AUTO_TEXT token = NULL;
     struct error *error = NULL;
-    if (!token_job_take(renewal->job, &token, &error))
+    if (!token_job_result(renewal->job, &token, &error))
         return;
-    token_job_leave(renewal->job);
-    renewal->job = NULL;
-    step(renewal, error ? error : patch(renewal, token));
-    free(token);
+    token_job_leave(TAKE(renewal->job));
+    end_step(renewal, error ? error : patch_secret(renewal, token));
 }
 
 // When it is to be looked at again.
@@ -233,7 +225,7 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
         return now.mono_ns + STANDBY_NS;
     if (now.mono_ns >= renewal->retry_ns) {
         renewal->begun_ns = now.mono_ns;
-        step(renewal, begin(renewal));
+        end_step(renewal, request_token(renewal));
     }
     return renewal->job ? CLOCK_NEVER : renewal->retry_ns;
 }

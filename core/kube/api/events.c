@@ -239,7 +239,7 @@ static struct bucket *find_bucket(struct recorder *recorder, uint64_t hash) {
     }
     if (recorder->n_buckets < CACHE_MAX) {
         first = array_next(&recorder->buckets, recorder->n_buckets, sizeof *first);
-        recorder->n_buckets += first != NULL;
+        recorder->n_buckets += first ? 1 : 0;
     }
     if (first)
         *first = (struct bucket){.hash = hash};

@@ -13,47 +13,38 @@
 
 static char no_memory_message[] = "out of memory while reading the response";
 
-static const char *const reason_texts[] = {
-    [REASON_OK] = "OK",
-    [REASON_NOT_SENT] = "NotSent",
-    [REASON_UNKNOWN_OUTCOME] = "UnknownOutcome",
-    [REASON_BAD_REQUEST] = "BadRequest",
-    [REASON_UNAUTHORIZED] = "Unauthorized",
-    [REASON_FORBIDDEN] = "Forbidden",
-    [REASON_QUOTA] = "QuotaExceeded",
-    [REASON_NAMESPACE_TERMINATING] = "NamespaceTerminating",
-    [REASON_NOT_FOUND] = "NotFound",
-    [REASON_NAMESPACE_NOT_FOUND] = "NamespaceNotFound",
-    [REASON_KIND_NOT_FOUND] = "KindNotFound",
-    [REASON_ALREADY_EXISTS] = "AlreadyExists",
-    [REASON_CONFLICT] = "Conflict",
-    [REASON_EXPIRED] = "Expired",
-    [REASON_INVALID] = "Invalid",
-    [REASON_TOO_MANY] = "TooManyRequests",
-    [REASON_TOO_LARGE_VERSION] = "ResourceVersionTooLarge",
-    [REASON_SERVER_ERROR] = "ServerError",
-    [REASON_GARBAGE] = "Garbage",
+static const struct {
+    const char *text;
+    bool permanent;
+} reasons[] = {
+    [REASON_OK] = {"OK", false},
+    [REASON_NOT_SENT] = {"NotSent", false},
+    [REASON_UNKNOWN_OUTCOME] = {"UnknownOutcome", false},
+    [REASON_BAD_REQUEST] = {"BadRequest", true},
+    [REASON_UNAUTHORIZED] = {"Unauthorized", true},
+    [REASON_FORBIDDEN] = {"Forbidden", true},
+    [REASON_QUOTA] = {"QuotaExceeded", true},
+    [REASON_NAMESPACE_TERMINATING] = {"NamespaceTerminating", true},
+    [REASON_NOT_FOUND] = {"NotFound", false},
+    [REASON_NAMESPACE_NOT_FOUND] = {"NamespaceNotFound", true},
+    [REASON_KIND_NOT_FOUND] = {"KindNotFound", true},
+    [REASON_ALREADY_EXISTS] = {"AlreadyExists", false},
+    [REASON_CONFLICT] = {"Conflict", false},
+    [REASON_EXPIRED] = {"Expired", false},
+    [REASON_INVALID] = {"Invalid", true},
+    [REASON_TOO_MANY] = {"TooManyRequests", false},
+    [REASON_TOO_LARGE_VERSION] = {"ResourceVersionTooLarge", false},
+    [REASON_SERVER_ERROR] = {"ServerError", false},
+    [REASON_GARBAGE] = {"Garbage", false},
 };
 
 const char *reason_text(enum reason reason) {
     size_t index = (size_t)reason;
-    return index < sizeof(reason_texts) / sizeof(reason_texts[0]) ? reason_texts[index] : "Unknown";
+    return index < sizeof(reasons) / sizeof(reasons[0]) ? reasons[index].text : "Unknown";
 }
 
 bool reason_is_permanent(enum reason reason) {
-    switch (reason) {
-    case REASON_BAD_REQUEST:
-    case REASON_UNAUTHORIZED:
-    case REASON_FORBIDDEN:
-    case REASON_QUOTA:
-    case REASON_NAMESPACE_TERMINATING:
-    case REASON_NAMESPACE_NOT_FOUND:
-    case REASON_KIND_NOT_FOUND:
-    case REASON_INVALID:
-        return true;
-    default:
-        return false;
-    }
+    return reasons[reason].permanent;
 }
 
 const char *contact_name(enum contact contact) {
@@ -112,28 +103,18 @@ static const struct {
 
 // As apimachinery's NewGenericServerResponse, for responses without a Status or reason.
 static enum reason code_reason(int code, enum verb verb) {
-    switch (code) {
-    case 401:
-        return REASON_UNAUTHORIZED;
-    case 403:
-        return REASON_FORBIDDEN;
-    case 404:
-        return REASON_NOT_FOUND;
-    case 408:
-    case 502: // a proxy lost its upstream
-    case 504:
-        return REASON_UNKNOWN_OUTCOME;
-    case 409:
-        return verb == VERB_CREATE ? REASON_ALREADY_EXISTS : REASON_CONFLICT;
-    case 410:
-        return REASON_EXPIRED;
-    case 422:
-        return REASON_INVALID;
-    case 429:
-        return REASON_TOO_MANY;
-    default:
-        break;
-    }
+    static const struct {
+        int code;
+        enum reason reason;
+    } codes[] = {{401, REASON_UNAUTHORIZED},    {403, REASON_FORBIDDEN}, {404, REASON_NOT_FOUND},
+                 {408, REASON_UNKNOWN_OUTCOME}, {409, REASON_CONFLICT},  {410, REASON_EXPIRED},
+                 {422, REASON_INVALID},         {429, REASON_TOO_MANY},  {502, REASON_UNKNOWN_OUTCOME}, // a proxy's
+                 {504, REASON_UNKNOWN_OUTCOME}};
+    if (code == 409 && verb == VERB_CREATE)
+        return REASON_ALREADY_EXISTS;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (codes[i].code == code)
+            return codes[i].reason;
     if (code >= 400 && code < 500)
         return REASON_BAD_REQUEST;
     return code >= 500 && code < 600 ? REASON_SERVER_ERROR : REASON_GARBAGE;
