@@ -96,7 +96,7 @@ int64_t spaces_due(const struct trial *trial) {
 
 static void post(struct trial *trial, enum namespace_news news, size_t space) {
     struct engine_event event = {.type = EVENT_NAMESPACE, .namespace_ = {.news = news, .name = names[space]}};
-    event.space.labels = news == NAMESPACE_SEEN ? labels[trial->spaces->labels[space]] : NULL;
+    event.namespace_.labels = news == NAMESPACE_SEEN ? labels[trial->spaces->labels[space]] : NULL;
     instance_post(trial, &event);
 }
 
