@@ -3,21 +3,18 @@
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"
+#include "core/host/sources/worker_source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // What the engine does not know. Without memory it is left out.
 static void fill_in(const struct host *host, struct stats *stats) {
-    static const char *const sources[] = {[SOURCE_CONFIG] = "Config",
-                                          [SOURCE_DIRECTORY] = "Directory",
-                                          [SOURCE_SECRET] = "Secret",
-                                          [SOURCE_CLUSTER_PROFILE] = "ClusterProfile"};
     for (size_t c = 1; c < stats->n_clusters; c++) {
         const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];
         stats->clusters[c].leaving = cluster->state == CLUSTER_LEAVING;
         stats->clusters[c].max_active = cluster->spec.settings.max_active;
-        stats->clusters[c].source = sources[cluster->spec.source];
+        stats->clusters[c].source = worker_source_kinds[cluster->spec.source]->name;
         stats->clusters[c].from = cluster->spec.origin_text ? strdup(cluster->spec.origin_text) : NULL;
         stats->clusters[c].labels = strdup(cluster->spec.settings.labels ? cluster->spec.settings.labels : "");
     }

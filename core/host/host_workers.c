@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
+#include "core/host/sources/worker_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,9 +199,8 @@ static void post_settings(struct host *host, struct host_cluster *cluster) {
 // What the engine has found out of its identity.
 static void record(struct host *host, struct host_cluster *cluster) {
     const struct worker_spec *spec = &cluster->spec;
-    bool of_object = spec->source == SOURCE_SECRET || spec->source == SOURCE_CLUSTER_PROFILE;
     const char *uid = cluster->state == CLUSTER_LEFT ? NULL : engine_identity(host->turn.engine, cluster->index);
-    const char *source = of_object ? spec->origin_text : NULL;
+    const char *source = worker_source_has_objects(spec->source) ? spec->origin_text : NULL;
     uint64_t found = text_hash(text_hash(TEXT_HASH, uid ? uid : "left"), source ? source : "");
     if (cluster->recorded == found)
         return;

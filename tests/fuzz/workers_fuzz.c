@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/text.h"
 #include "core/host/sources/worker_objects.h"
+#include "core/host/sources/worker_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static void check_spec(struct error *error, struct worker_spec *spec) {
     struct token_life life;
     bool usable = false;
     if (!error) {
-        if (!spec->settings.name || !text_is_dns_label(spec->settings.name) || strcmp(spec->settings.name, "management") == 0)
+        if (!spec->settings.name || !text_is_dns_label(spec->settings.name) ||
+            strcmp(spec->settings.name, "management") == 0)
             fuzz_fail("a worker named %s", spec->settings.name ? spec->settings.name : "nothing");
         if (!spec->kubeconfig_text || spec->kubeconfig_path)
             fuzz_fail("a worker without a kubeconfig, or with the path of one");
@@ -70,11 +72,13 @@ void fuzz_one(const uint8_t *data, size_t size) {
         return;
     struct worker_spec spec;
     const struct config_access_provider providers[] = {{.name = provider, .exec = exec}};
-    check_spec(worker_profile_read(object, providers, 1, &spec), &spec);
+    check_spec(worker_profile_kind.read(object, &(struct config_workers_from){.providers = providers, .n_providers = 1},
+                                        &spec),
+               &spec);
     check_account(object);
     check_overrides(object);
     struct json *secret = json_get(object, "data");
     if (size > 0 && json_is(secret, JSON_OBJECT) && text_base64_encode(data, size, &base64))
         (void)json_set(secret, "kubeconfig", json_new_string(base64.data));
-    check_spec(worker_secret_read(object, &spec), &spec);
+    check_spec(worker_secret_kind.read(object, NULL, &spec), &spec);
 }

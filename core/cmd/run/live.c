@@ -58,11 +58,8 @@ static struct error *set_folder(struct live_program *live, const struct config *
 static struct error *use(struct live_program *live, const struct config *config) {
     sources_set_removal(live->sources, config->removal);
     struct error *error = sources_set_config(live->sources, config);
-    if (!error)
-        error = source_objects_configure(live->objects, config, &config->credential_plugins);
-    if (!error)
-        error = set_folder(live, config);
-    return error;
+    source_objects_configure(live->objects, config);
+    return error ? error : set_folder(live, config);
 }
 
 static void tell_refused(struct live_program *live, const struct problems *problems, const struct error *error) {

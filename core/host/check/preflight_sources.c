@@ -3,6 +3,7 @@
 #include "core/host/check/preflight_internal.h"
 #include "core/host/sources/source_folder.h"
 #include "core/host/sources/worker_objects.h"
+#include "core/host/sources/worker_source.h"
 
 #include "core/kube/client/ask.h"
 #include "core/kube/object/object.h"
@@ -13,13 +14,11 @@
 #define PAGE "limit=50"
 #define PATH_MAX_LEN ((size_t)64 << 10)
 
-// What is read of the management cluster.
+// Objects of one kind of the management cluster.
 struct source_listing {
     enum worker_source source;
-    const char *kind, *plural; // "Secret", "Secrets"
-    const char *where;         // " in namespace wharf-system", or ""
-    const char *path;
-    const char *selector; // "labelSelector=...&", or ""
+    const struct worker_source_kind *kind;
+    const char *namespace_;
 };
 
 static struct error *read_spec(const struct visit *visit, const struct source_listing *listing,
@@ -27,29 +26,26 @@ static struct error *read_spec(const struct visit *visit, const struct source_li
     const struct config *config = visit->preflight->config;
     struct token_life life;
     bool usable = false;
-    struct error *error =
-        listing->source == SOURCE_SECRET
-            ? worker_secret_read(object, spec)
-            : worker_profile_read(object, config->workers_from.providers, config->workers_from.n_providers, spec);
+    struct error *error = listing->kind->read(object, &config->workers_from, spec);
     if (error)
         return error;
     error = worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable);
-    return error_wrap(error, listing->source == SOURCE_SECRET ? "key kubeconfig" : "status");
+    return error_wrap(error, "%s", listing->kind->part);
 }
 
 // A ClusterProfile for others is no item.
 static void read_object(struct visit *visit, const struct source_listing *listing, const struct json *object) {
     struct source_items *items = &visit->found[listing->source];
-    AUTO_TEXT origin = worker_object_text(listing->kind, object);
+    AUTO_TEXT origin = worker_object_text(listing->kind->name, object);
     AUTO_TEXT key = text_format("%s/%s", object_namespace(object), object_name(object));
     struct worker_spec spec = {.source = SOURCE_CONFIG};
     struct error *error = origin && key ? read_spec(visit, listing, object, &spec) : error_no_memory();
-    bool others = error && error->code == ERROR_NOT_FOUND && listing->source == SOURCE_CLUSTER_PROFILE;
+    bool others = error && error->code == ERROR_NOT_FOUND && listing->kind->is_for_others;
     struct source_item *item = !error ? source_items_at(items, key, origin) : NULL;
     if (item)
         source_item_accept(items, item, &spec);
     else if (!others)
-        problems_add(&visit->problems, "%s: %s", origin ? origin : listing->kind,
+        problems_add(&visit->problems, "%s: %s", origin ? origin : listing->kind->name,
                      error ? error_text(error) : "out of memory");
     error_free(error);
     worker_spec_clear(&spec);
@@ -58,25 +54,30 @@ static void read_object(struct visit *visit, const struct source_listing *listin
 // Why there is no list. A kind that is not installed is looked for by the host, and no problem.
 static void tell_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
-    if (absent && listing->source == SOURCE_CLUSTER_PROFILE)
+    if (absent && listing->kind->is_for_others)
         return;
     visit->secrets_refused |= listing->source == SOURCE_SECRET && response->reason == REASON_FORBIDDEN;
-    VISIT_PROBLEM(visit, "cannot list %s%s, so workers from %s are not checked: %s", listing->plural, listing->where,
-                  listing->plural, response->message);
+    VISIT_PROBLEM(visit, "cannot list %ss in namespace %s, so workers from %ss are not checked: %s",
+                  listing->kind->name, listing->namespace_, listing->kind->name, response->message);
 }
 
 // False: there is no further page.
 static bool read_page(struct visit *visit, const struct source_listing *listing, char **next) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_LEN);
-    buffer_printf(&path, "%s?%s" PAGE "%s%s", listing->path, listing->selector, *next ? "&continue=" : "",
-                  *next ? *next : "");
+    const struct worker_source_kind *kind = listing->kind;
+    buffer_printf(&path, "/%s%s/%s/namespaces/%s/%s?", *kind->group ? "apis/" : "api", kind->group, kind->version,
+                  listing->namespace_, kind->plural);
+    if (kind->label)
+        buffer_printf(&path, "labelSelector=%s%%3Dtrue&", kind->label);
+    buffer_printf(&path, PAGE "%s%s", *next ? "&continue=" : "", *next ? *next : "");
     struct error *error = path.failed ? error_no_memory() : ask_raw(visit->client, path.data, &response);
     free(*next);
     *next = NULL;
     if (error || response.reason != REASON_OK) {
         if (error)
-            VISIT_PROBLEM(visit, "cannot list %s%s: %s", listing->plural, listing->where, error_text(error));
+            VISIT_PROBLEM(visit, "cannot list %ss in namespace %s: %s", listing->kind->name, listing->namespace_,
+                          error_text(error));
         else
             tell_unread(visit, listing, &response);
         error_free(error);
@@ -89,44 +90,18 @@ static bool read_page(struct visit *visit, const struct source_listing *listing,
     return *next;
 }
 
-static void read_all(struct visit *visit, const struct source_listing *listing) {
-    char *next = NULL;
-    while (read_page(visit, listing, &next))
-        ;
-}
-
-static void read_secrets(struct visit *visit) {
-    const char *own = visit_own_namespace(visit);
-    AUTO_TEXT path = text_format("/api/v1/namespaces/%s/secrets", own);
-    AUTO_TEXT where = text_format(" in namespace %s", own);
-    if (path && where)
-        read_all(visit, &(struct source_listing){.source = SOURCE_SECRET,
-                                                 .kind = "Secret",
-                                                 .plural = "Secrets",
-                                                 .where = where,
-                                                 .path = path,
-                                                 .selector = "labelSelector=" WORKER_SECRET_LABEL "%3Dtrue&"});
-}
-
-static void read_profiles(struct visit *visit) {
-    const char *within = visit->preflight->config->workers_from.profile_namespace;
-    AUTO_TEXT path = text_format("/apis/" CLUSTER_PROFILE_GROUP "/v1alpha1/namespaces/%s/clusterprofiles", within);
-    AUTO_TEXT where = text_format(" in namespace %s", within);
-    if (path && where)
-        read_all(visit, &(struct source_listing){.source = SOURCE_CLUSTER_PROFILE,
-                                                 .kind = "ClusterProfile",
-                                                 .plural = "ClusterProfiles",
-                                                 .where = where,
-                                                 .path = path,
-                                                 .selector = ""});
-}
-
 void visit_read_sources(struct visit *visit) {
     const struct config_workers_from *from = &visit->preflight->config->workers_from;
-    if (from->secrets)
-        read_secrets(visit);
-    if (from->cluster_profiles)
-        read_profiles(visit);
+    for (size_t s = 0; s < WORKER_SOURCES; s++) {
+        const struct worker_source_kind *kind = worker_source_kinds[s];
+        if (!kind->read || !kind->is_on(from))
+            continue;
+        const char *within = kind->namespace_of ? kind->namespace_of(from) : visit_own_namespace(visit);
+        const struct source_listing listing = {(enum worker_source)s, kind, within};
+        char *next = NULL;
+        while (read_page(visit, &listing, &next))
+            ;
+    }
 }
 
 // Merging ---------------------------------------------------------------------------------------------------------

@@ -6,34 +6,27 @@
 #include "core/base/text.h"
 #include "core/host/sources/source_items.h"
 #include "core/host/sources/worker_records.h"
+#include "core/host/sources/worker_source.h"
 #include "core/host/startup/seal_source.h"
 #include "core/host/tokens/token_renewal.h"
 #include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNKNOWN_NS (3 * CLOCK_SECOND) // after this, workers are used without the ConfigMap
 
-enum { SECRETS, PROFILES, CONFIG_MAP, WATCHES };
-
-// What the configuration wants.
-struct wanted {
-    char *namespace_; // of the host, if configured
-    bool in_cluster;
-    bool on[WATCHES];
-    char *profile_namespace;
-    struct config_access_provider *providers;
-    size_t n_providers;
-    struct exec_policy *policy;
-};
+enum { CONFIG_MAP = WORKER_SOURCES, WATCHES }; // a watch of each source, and that of the ConfigMap
 
 // Objects of one kind.
 struct source_watch {
     struct source_objects *all;
     struct object_watch watch;
+    const char *versions[2];
+    char selector[64];
     struct source_items items;
     char *problem; // that was logged; NULL: none
 };
@@ -43,45 +36,24 @@ struct source_objects {
     struct host *host;
     pthread_mutex_t mutex;
     bool attached;       // under the mutex: the host's thread may be called
-    struct wanted *next; // under the mutex; NULL: no change
+    struct config *next; // under the mutex; NULL: no change
     // Below: on the management cluster's thread.
     const struct cluster_scope *scope;
-    struct wanted *wanted;
+    struct config *config; // NULL: not yet
     struct source_watch watches[WATCHES];
     struct renewals *renewals;
-    struct worker_override *overrides;
     size_t n_overrides;
     bool overrides_known, overrides_lost, overrides_absent;
     int64_t begun_ns; // 0: not yet
 };
 
-static const char *const what[WATCHES] = {"Secrets of workers", "ClusterProfiles", ("ConfigMap " WORKERS_CONFIG_MAP)};
-
-static void wanted_free(struct wanted *wanted) {
-    if (!wanted)
-        return;
-    for (size_t i = 0; i < wanted->n_providers; i++) {
-        free(wanted->providers[i].name);
-        json_free(wanted->providers[i].exec);
-    }
-    free(wanted->providers);
-    free(wanted->namespace_);
-    free(wanted->profile_namespace);
-    exec_policy_free(wanted->policy);
-    free(wanted);
+static const char *title_of(const struct source_watch *c) {
+    size_t index = (size_t)(c - c->all->watches);
+    return index == CONFIG_MAP ? "ConfigMap " WORKERS_CONFIG_MAP : worker_source_kinds[index]->title;
 }
 
-static bool copy_providers(const struct config_workers_from *from, struct wanted *to) {
-    to->providers = calloc(from->n_providers + 1, sizeof *to->providers);
-    if (!to->providers)
-        return false;
-    for (size_t i = 0; i < from->n_providers; i++) {
-        struct config_access_provider *copy = &to->providers[to->n_providers++];
-        copy->exec = json_copy(from->providers[i].exec);
-        if (!text_set(&copy->name, from->providers[i].name) || !copy->exec)
-            return false;
-    }
-    return true;
+static const struct worker_source_kind *kind_of(const struct source_watch *c) {
+    return worker_source_kinds[c->items.source];
 }
 
 static void wake(void *ctx) {
@@ -92,47 +64,28 @@ static void wake(void *ctx) {
     pthread_mutex_unlock(&objects->mutex);
 }
 
-struct error *source_objects_configure(struct source_objects *objects, const struct config *config,
-                                       const struct exec_policy *policy) {
-    const struct config_workers_from *from = &config->workers_from;
-    struct wanted *wanted = calloc(1, sizeof *wanted);
-    if (!wanted)
-        return error_no_memory();
-    *wanted =
-        (struct wanted){.in_cluster = !config->management.kubeconfig_path,
-                        .on = {[SECRETS] = from->secrets, [PROFILES] = from->cluster_profiles, [CONFIG_MAP] = true}};
-    if (!text_set(&wanted->namespace_, config->namespace_) ||
-        !text_set(&wanted->profile_namespace, from->profile_namespace) || !copy_providers(from, wanted) ||
-        !exec_policy_copy(policy, &wanted->policy)) {
-        wanted_free(wanted);
-        return error_no_memory();
-    }
+void source_objects_configure(struct source_objects *objects, const struct config *config) {
     pthread_mutex_lock(&objects->mutex);
-    struct wanted *former = objects->next;
-    objects->next = wanted;
+    struct config *former = objects->next;
+    objects->next = config_share(config);
     pthread_mutex_unlock(&objects->mutex);
-    wanted_free(former);
+    config_free(former);
     wake(objects);
-    return NULL;
 }
 
 // Workers ---------------------------------------------------------------------------------------------------------
-
-static struct error *read_worker(struct source_watch *c, const struct json *value, struct worker_spec *spec) {
-    const struct wanted *wanted = c->all->wanted;
-    return c->items.source == SOURCE_SECRET ? worker_secret_read(value, spec)
-                                            : worker_profile_read(value, wanted->providers, wanted->n_providers, spec);
-}
 
 // What cannot be opened now, but perhaps later, is used if there is nothing better.
 static struct error *check_worker(struct source_watch *c, struct source_item *item, const char *key,
                                   const struct json *value, struct worker_spec *spec) {
     struct token_life life;
     bool usable = false;
-    struct error *error = worker_spec_check(spec, c->all->wanted->policy, clock_now().wall_ns, &life, &usable);
-    if (c->items.source == SOURCE_SECRET && usable) {
+    struct error *error =
+        worker_spec_check(spec, &c->all->config->credential_plugins, clock_now().wall_ns, &life, &usable);
+    if (kind_of(c)->renews && usable) {
         item->token_life = life;
-        struct error *wrong = renewals_see(c->all->renewals, key, value, spec, &life, c->all->wanted->policy);
+        struct error *wrong =
+            renewals_see(c->all->renewals, key, value, spec, &life, &c->all->config->credential_plugins);
         if (!error)
             return wrong;
         error_free(wrong);
@@ -141,20 +94,19 @@ static struct error *check_worker(struct source_watch *c, struct source_item *it
     }
     if (error && usable && !item->spec.settings.name)
         source_item_accept(&c->items, item, spec); // the caller adds the problem
-    return error_wrap(error, c->items.source == SOURCE_SECRET ? "key kubeconfig" : "status");
+    return error_wrap(error, "%s", kind_of(c)->part);
 }
 
 static void see_worker(struct source_watch *c, const char *key, const struct object *object) {
-    AUTO_TEXT origin =
-        worker_object_text(c->items.source == SOURCE_SECRET ? "Secret" : "ClusterProfile", object->value);
+    AUTO_TEXT origin = worker_object_text(kind_of(c)->name, object->value);
     struct source_item *item = origin ? source_items_at(&c->items, key, origin) : NULL;
     if (!item)
         return;
     item->seen = true;
     item->held = false;
     struct worker_spec spec = {.source = SOURCE_CONFIG};
-    struct error *error =
-        object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large) : read_worker(c, object->value, &spec);
+    struct error *error = object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large)
+                                            : kind_of(c)->read(object->value, &c->all->config->workers_from, &spec);
     if (error && error->code == ERROR_NOT_FOUND) { // a ClusterProfile for others
         error_free(error);
         source_items_remove(&c->items, key);
@@ -184,7 +136,7 @@ static void end_worker_list(struct source_watch *c, bool restored) {
     size_t held = restored ? source_items_hold(&c->items) : 0;
     if (held > 0)
         log_fields(LOG_WARN, "the management cluster was restored and lacks objects of workers: these workers stay",
-                   {"kind", c->items.source == SOURCE_SECRET ? "Secret" : "ClusterProfile"}, LOG_INT("workers", held));
+                   {"kind", kind_of(c)->name}, LOG_INT("workers", held));
     for (size_t i = 0; i < c->items.count; i++)
         if (!c->items.list[i].seen && !c->items.list[i].held)
             renewals_forget(c->all->renewals, c->items.list[i].key);
@@ -192,13 +144,6 @@ static void end_worker_list(struct source_watch *c, bool restored) {
 }
 
 // The ConfigMap ---------------------------------------------------------------------------------------------------
-
-static const struct worker_override *former_override(const struct source_objects *objects, const char *name) {
-    for (size_t i = 0; i < objects->n_overrides; i++)
-        if (strcmp(objects->overrides[i].name, name) == 0)
-            return &objects->overrides[i];
-    return NULL;
-}
 
 static bool add_override(struct worker_override **list, size_t *count, const struct worker_override *entry) {
     struct worker_override copy = *entry;
@@ -217,28 +162,10 @@ static bool add_override(struct worker_override **list, size_t *count, const str
     return true;
 }
 
-static bool copy_overrides(const struct worker_override *from, size_t n_from, struct worker_override **list,
-                           size_t *count) {
-    *list = NULL;
-    *count = 0;
-    while (*count < n_from && add_override(list, count, &from[*count]))
-        ;
-    return *count == n_from;
-}
-
 static void use_overrides(struct source_objects *objects, struct worker_override *list, size_t count) {
-    struct worker_override *copy;
-    size_t n_copy;
-    if (!copy_overrides(list, count, &copy, &n_copy)) {
-        worker_overrides_free(copy, n_copy);
-        worker_overrides_free(list, count);
-        return;
-    }
-    worker_overrides_free(objects->overrides, objects->n_overrides);
-    objects->overrides = list;
     objects->n_overrides = count;
     objects->overrides_known = true;
-    sources_override(objects->sources, copy, n_copy);
+    sources_override(objects->sources, list, count);
 }
 
 // One entry; one that cannot be read is what it was.
@@ -247,11 +174,11 @@ static void read_override(const struct source_objects *objects, const struct jso
     const char *text = json_string(entry);
     struct worker_override found = {.name = NULL};
     struct error *error = worker_override_read(json_key(entry), text ? text : "", &found);
-    const struct worker_override *former = error ? former_override(objects, json_key(entry)) : NULL;
+    const struct worker_override *former = error ? sources_find_override(objects->sources, json_key(entry)) : NULL;
     if (error)
         log_fields(LOG_WARN,
                    former ? "worker not changed: its entry cannot be read" : "entry of a worker cannot be read",
-                   {"from", what[CONFIG_MAP]}, {"error", error_text(error)});
+                   {"from", "ConfigMap " WORKERS_CONFIG_MAP}, {"error", error_text(error)});
     if (!error)
         (void)add_override(list, count, &found);
     else if (former)
@@ -295,7 +222,7 @@ static void see_map(struct source_watch *c, const char *key, const struct object
     for (const struct json *each = json_first(annotations); each; each = json_next(each))
         read_record(each, n_entries, &list, &count);
     worker_records_see(host_records(c->all->host), object->value);
-    struct source_item *item = source_items_at(&c->items, key, what[CONFIG_MAP]);
+    struct source_item *item = source_items_at(&c->items, key, "ConfigMap " WORKERS_CONFIG_MAP);
     if (item)
         item->seen = true;
     use_overrides(c->all, list, count);
@@ -359,33 +286,41 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     if (problem && !text_equal(problem, c->problem))
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
-                   {"from", what[c - c->all->watches]}, {"error", problem});
+                   {"from", title_of(c)}, {"error", problem});
     (void)text_set(&c->problem, problem);
 }
 
-static const char *own_namespace(const struct wanted *wanted, const struct cluster_connection *connection) {
-    const char *pods = connection->endpoint->namespace_;
-    if (wanted->namespace_)
-        return wanted->namespace_;
-    return wanted->in_cluster && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
+static const char *own_namespace(const struct source_objects *objects) {
+    const char *pods = objects->scope->connection->endpoint->namespace_;
+    if (objects->config->namespace_)
+        return objects->config->namespace_;
+    return !objects->config->management.kubeconfig_path && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
+}
+
+static bool is_on(const struct source_objects *objects, size_t index) {
+    if (index == CONFIG_MAP)
+        return objects->config;
+    return objects->config && worker_source_has_objects((enum worker_source)index) &&
+           worker_source_kinds[index]->is_on(&objects->config->workers_from);
 }
 
 static void open_watch(struct source_objects *objects, size_t index) {
-    static const char *const v1alpha1[] = {"v1alpha1", NULL};
-    static const char *const plurals[] = {"secrets", "clusterprofiles", "configmaps"};
-    const struct wanted *wanted = objects->wanted;
     struct source_watch *c = &objects->watches[index];
-    struct reflector_options options = cluster_watch_options(objects->scope, plurals[index]);
+    const struct worker_source_kind *kind = index == CONFIG_MAP ? NULL : worker_source_kinds[index];
+    struct reflector_options options = cluster_watch_options(objects->scope, kind ? kind->plural : "configmaps");
     options.budget = NULL;
     options.meter = NULL;
-    if (index == PROFILES) {
-        options.group = CLUSTER_PROFILE_GROUP;
-        options.versions = v1alpha1;
+    options.namespace_ = own_namespace(objects);
+    options.field_selector = kind ? NULL : "metadata.name=" WORKERS_CONFIG_MAP;
+    if (kind) {
+        c->versions[0] = kind->version;
+        options.group = kind->group;
+        options.versions = c->versions;
+        options.label_selector = kind->label ? c->selector : NULL;
+        snprintf(c->selector, sizeof c->selector, "%s=true", kind->label ? kind->label : "");
     }
-    options.namespace_ =
-        index == PROFILES ? wanted->profile_namespace : own_namespace(wanted, objects->scope->connection);
-    options.label_selector = index == SECRETS ? WORKER_SECRET_LABEL "=true" : NULL;
-    options.field_selector = index == CONFIG_MAP ? "metadata.name=" WORKERS_CONFIG_MAP : NULL;
+    if (kind && kind->namespace_of)
+        options.namespace_ = kind->namespace_of(&objects->config->workers_from);
     options.seed = random_system();
     struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, c};
     object_watch_init(&c->watch, &options, objects->scope->transport, &handler, true);
@@ -397,16 +332,16 @@ static void close_watch(struct source_watch *c) {
     c->problem = NULL;
 }
 
-// A new configuration: everything is read anew, and compared with what was there.
-static void apply_wanted(struct source_objects *objects, struct wanted *wanted) {
-    wanted_free(objects->wanted);
-    objects->wanted = wanted;
+// A new configuration: everything is read anew, and compared with the former state.
+static void use_config(struct source_objects *objects, struct config *config) {
+    config_free(objects->config);
+    objects->config = config;
     for (size_t i = 0; i < WATCHES; i++) {
         struct source_watch *c = &objects->watches[i];
         close_watch(c);
-        if (wanted->on[i])
+        if (is_on(objects, i))
             open_watch(objects, i);
-        while (!wanted->on[i] && c->items.count > 0)
+        while (!is_on(objects, i) && c->items.count > 0)
             remove_worker(c, c->items.list[0].key);
     }
 }
@@ -431,26 +366,24 @@ static int64_t step(void *state, struct moment now) {
     struct source_objects *objects = state;
     const struct cluster_connection *connection = objects->scope->connection;
     pthread_mutex_lock(&objects->mutex);
-    struct wanted *next = TAKE(objects->next);
+    struct config *next = TAKE(objects->next);
     pthread_mutex_unlock(&objects->mutex);
     if (objects->begun_ns == 0)
         objects->begun_ns = now.mono_ns;
     if (next)
-        apply_wanted(objects, next);
+        use_config(objects, next);
     int64_t next_ns = CLOCK_NEVER;
     for (size_t i = 0; i < WATCHES; i++) {
         struct source_watch *c = &objects->watches[i];
-        bool on = objects->wanted && objects->wanted->on[i];
-        next_ns = clock_earlier(next_ns, object_watch_tick(&c->watch, on, now));
+        next_ns = clock_earlier(next_ns, object_watch_tick(&c->watch, is_on(objects, i), now));
         // The record decides which object has a name.
         if (i != CONFIG_MAP && objects->overrides_known && !c->watch.listing)
             source_items_publish(&c->items, objects->sources);
     }
     next_ns = clock_earlier(next_ns, await_overrides(objects, now));
-    if (objects->wanted) {
-        const struct worker_records_place place = {.management = connection,
-                                                   .namespace_ = own_namespace(objects->wanted, connection),
-                                                   .gate = host_gate(objects->host)};
+    if (objects->config) {
+        const struct worker_records_place place = {
+            .management = connection, .namespace_ = own_namespace(objects), .gate = host_gate(objects->host)};
         next_ns = clock_earlier(next_ns, worker_records_tick(host_records(objects->host), &place, now));
     }
     return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
@@ -469,7 +402,7 @@ static void stop(void *state) {
 
 static void renewal_trouble(void *ctx, const char *key, const char *problem) {
     struct source_objects *objects = ctx;
-    struct source_watch *c = &objects->watches[SECRETS];
+    struct source_watch *c = &objects->watches[SOURCE_SECRET];
     struct source_item *item = source_items_find(&c->items, key);
     if (!item || item->problem)
         return;
@@ -485,7 +418,7 @@ struct error *source_objects_new(struct sources *sources, struct host *host, str
     pthread_mutex_init(&objects->mutex, NULL);
     for (size_t i = 0; i < WATCHES; i++)
         objects->watches[i] = (struct source_watch){
-            .all = objects, .items = {.source = i == SECRETS ? SOURCE_SECRET : SOURCE_CLUSTER_PROFILE}};
+            .all = objects, .items = {.source = i == CONFIG_MAP ? SOURCE_CONFIG : (enum worker_source)i}};
     struct renewals_options options = {
         .wake = wake, .trouble = renewal_trouble, .gate = host_gate(host), .ctx = objects};
     struct error *error = renewals_new(&options, &objects->renewals);
@@ -504,9 +437,8 @@ void source_objects_free(struct source_objects *objects) {
         close_watch(&objects->watches[i]);
         source_items_free(&objects->watches[i].items);
     }
-    wanted_free(objects->wanted);
-    wanted_free(objects->next);
-    worker_overrides_free(objects->overrides, objects->n_overrides);
+    config_free(objects->config);
+    config_free(objects->next);
     pthread_mutex_destroy(&objects->mutex);
     free(objects);
 }

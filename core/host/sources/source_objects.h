@@ -14,10 +14,8 @@ struct error *source_objects_new(struct sources *sources, struct host *host, str
 // After the host has stopped. NULL is allowed.
 void source_objects_free(struct source_objects *objects);
 
-// What is to be watched, which takes effect soon; copies what it needs. From any thread, before source_objects_attach
-// too.
-struct error *source_objects_configure(struct source_objects *objects, const struct config *config,
-                                       const struct exec_policy *policy);
+// Another configuration, which takes effect soon. From any thread, also before source_objects_attach.
+void source_objects_configure(struct source_objects *objects, const struct config *config);
 
 // Begins. ERROR_NO_MEMORY only.
 struct error *source_objects_attach(struct source_objects *objects);

@@ -5,10 +5,19 @@
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/sources/worker_source.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct worker_source_kind config_kind = {.name = "Config"}, directory_kind = {.name = "Directory"};
+const struct worker_source_kind *const worker_source_kinds[WORKER_SOURCES] = {
+    [SOURCE_CONFIG] = &config_kind,
+    [SOURCE_DIRECTORY] = &directory_kind,
+    [SOURCE_SECRET] = &worker_secret_kind,
+    [SOURCE_CLUSTER_PROFILE] = &worker_profile_kind,
+};
 
 struct source_list {
     struct worker_spec *specs;
@@ -60,15 +69,11 @@ static void forget_holders(struct sources *sources) {
     }
 }
 
-static bool is_of_object(const struct worker_spec *spec) {
-    return spec->source == SOURCE_SECRET || spec->source == SOURCE_CLUSTER_PROFILE;
-}
-
 // Once it is known what was recorded. Without memory, the record decides again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
     forget_holders(sources);
     for (size_t i = 0; sources->overridden && i < count; i++) {
-        struct holder *holder = is_of_object(&specs[i]) ? calloc(1, sizeof *holder) : NULL;
+        struct holder *holder = worker_source_has_objects(specs[i].source) ? calloc(1, sizeof *holder) : NULL;
         if (!holder)
             continue;
         *holder = (struct holder){.name = strdup(specs[i].settings.name), .source = strdup(specs[i].origin_text)};
@@ -85,7 +90,7 @@ static int compare_overrides(const void *a, const void *b) {
     return strcmp(left->name, right->name);
 }
 
-static const struct worker_override *find_override(const struct sources *sources, const char *name) {
+const struct worker_override *sources_find_override(const struct sources *sources, const char *name) {
     struct worker_override key = {.name = (char *)name};
     return sources->n_overrides == 0
                ? NULL
@@ -94,7 +99,7 @@ static const struct worker_override *find_override(const struct sources *sources
 
 // False: out of memory.
 static bool override(const struct sources *sources, struct worker_spec *spec) {
-    const struct worker_override *found = find_override(sources, spec->settings.name);
+    const struct worker_override *found = sources_find_override(sources, spec->settings.name);
     spec->unsettled = !sources->overridden && !spec->cordoned;
     spec->cordoned |= spec->unsettled;
     if (found && found->sets_cordoned)
@@ -107,10 +112,10 @@ static bool override(const struct sources *sources, struct worker_spec *spec) {
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
 // may create, the one in use has the name, then the one that was in use before the restart.
 static unsigned rank_of(const struct sources *sources, const struct worker_spec *spec) {
-    if (!is_of_object(spec))
+    if (!worker_source_has_objects(spec->source))
         return spec->source;
     const struct holder *holder = map_get(&sources->holders, spec->settings.name);
-    const struct worker_override *record = find_override(sources, spec->settings.name);
+    const struct worker_override *record = sources_find_override(sources, spec->settings.name);
     if (holder && strcmp(holder->source, spec->origin_text) == 0)
         return SOURCE_SECRET;
     return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
@@ -137,7 +142,8 @@ static bool choose(const struct sources *sources, struct map *chosen) {
 
 static void note_conflict(struct merge *merge, const struct worker_spec *spec, const char *winner) {
     AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->settings.name, winner);
-    struct source_note note = {.origin_text = spec->origin_text, .name = (char *)spec->settings.name, .problem = problem};
+    struct source_note note = {
+        .origin_text = spec->origin_text, .name = (char *)spec->settings.name, .problem = problem};
     if (!problem || !source_notes_add(&merge->notes, &merge->n_notes, &note)) {
         merge->failed = true;
         return;
@@ -255,8 +261,7 @@ void sources_set_removal(struct sources *sources, enum removal removal) {
 struct error *sources_set_config(struct sources *sources, const struct config *config) {
     struct worker_spec *specs = calloc(config->n_workers + 1, sizeof *specs);
     size_t count = 0;
-    while (specs && count < config->n_workers &&
-           worker_spec_copy(&config->workers[count], &specs[count]))
+    while (specs && count < config->n_workers && worker_spec_copy(&config->workers[count], &specs[count]))
         count++;
     if (!specs || count < config->n_workers) {
         worker_specs_free(specs, count);

@@ -28,6 +28,8 @@ void sources_set(struct sources *sources, enum worker_source source, struct work
 
 // Replaces the entries of the ConfigMap, which is taken. As long as they are not known, all workers are cordoned.
 void sources_override(struct sources *sources, struct worker_override *list, size_t count);
+// NULL: none. On the thread that calls sources_override; valid until the next call.
+const struct worker_override *sources_find_override(const struct sources *sources, const char *name);
 
 // What becomes of workers that are no longer in the set; for the next change.
 void sources_set_removal(struct sources *sources, enum removal removal);

@@ -18,18 +18,11 @@
 // "Secret wharf-system/w1"; NULL when out of memory.
 char *worker_object_text(const char *kind, const struct json *object);
 
-// What a worker's Secret says. `out` is cleared on failure.
-struct error *worker_secret_read(const struct json *secret, struct worker_spec *out);
-
 // "NAMESPACE/NAME" of its annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: it has none.
 struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name);
 
 // Its name, its labels and what placement asks for, shared by Secrets and ClusterProfiles.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out);
-
-// What a ClusterProfile says, with the first of the access providers that it has. ERROR_NOT_FOUND: it has none of them.
-struct error *worker_profile_read(const struct json *profile, const struct config_access_provider *providers,
-                                  size_t n_providers, struct worker_spec *out);
 
 // Checks the kubeconfig of a spec, a text, as far as that is possible without the network, and sets spec->revision.
 // `life` is zero where the credentials are no token that expires. *usable: with an error, whether the worker could

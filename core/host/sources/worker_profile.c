@@ -3,6 +3,7 @@
 // credentials come from an exec plugin that the configuration names for the access provider.
 #include "core/base/text.h"
 #include "core/host/sources/worker_objects.h"
+#include "core/host/sources/worker_source.h"
 #include "core/kube/object/object.h"
 
 #include <stdlib.h>
@@ -95,12 +96,32 @@ static struct error *read_profile(const struct json *profile, const struct confi
     return out->kubeconfig_text ? NULL : error_no_memory();
 }
 
-struct error *worker_profile_read(const struct json *profile, const struct config_access_provider *providers,
-                                  size_t n_providers, struct worker_spec *out) {
+static struct error *read_checked(const struct json *profile, const struct config_workers_from *from,
+                                  struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_CLUSTER_PROFILE,
                                 .origin_text = worker_object_text("ClusterProfile", profile)};
-    struct error *error = out->origin_text ? read_profile(profile, providers, n_providers, out) : error_no_memory();
+    struct error *error =
+        out->origin_text ? read_profile(profile, from->providers, from->n_providers, out) : error_no_memory();
     if (error)
         worker_spec_clear(out);
     return error;
 }
+
+static bool is_on(const struct config_workers_from *from) {
+    return from->cluster_profiles;
+}
+
+static const char *namespace_of(const struct config_workers_from *from) {
+    return from->profile_namespace;
+}
+
+const struct worker_source_kind worker_profile_kind = {.name = "ClusterProfile",
+                                                       .title = "ClusterProfiles",
+                                                       .group = CLUSTER_PROFILE_GROUP,
+                                                       .version = "v1alpha1",
+                                                       .plural = "clusterprofiles",
+                                                       .part = "status",
+                                                       .is_for_others = true,
+                                                       .is_on = is_on,
+                                                       .namespace_of = namespace_of,
+                                                       .read = read_checked};

@@ -5,6 +5,7 @@
 #include "core/engine/store/store.h"
 #include "core/host/sources/worker_objects.h"
 #include "core/host/sources/worker_placement.h"
+#include "core/host/sources/worker_source.h"
 #include "core/kube/object/object.h"
 
 #include <math.h>
@@ -153,13 +154,30 @@ static struct error *read_secret(const struct json *secret, struct worker_spec *
     return error ? error : read_labels(secret, out);
 }
 
-struct error *worker_secret_read(const struct json *secret, struct worker_spec *out) {
+static struct error *read_checked(const struct json *secret, const struct config_workers_from *from,
+                                  struct worker_spec *out) {
+    (void)from;
     *out = (struct worker_spec){.source = SOURCE_SECRET, .origin_text = worker_object_text("Secret", secret)};
     struct error *error = out->origin_text ? read_secret(secret, out) : error_no_memory();
     if (error)
         worker_spec_clear(out);
     return error;
 }
+
+static bool is_on(const struct config_workers_from *from) {
+    return from->secrets;
+}
+
+const struct worker_source_kind worker_secret_kind = {.name = "Secret",
+                                                      .title = "Secrets of workers",
+                                                      .group = "",
+                                                      .version = "v1",
+                                                      .plural = "secrets",
+                                                      .label = WORKER_SECRET_LABEL,
+                                                      .part = "key kubeconfig",
+                                                      .renews = true,
+                                                      .is_on = is_on,
+                                                      .read = read_checked};
 
 struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name) {
     const char *text = object_annotation(secret, WORKER_TOKEN_ANNOTATION);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/sources/worker_objects.h"
 #include "core/host/sources/worker_placement.h"
+#include "core/host/sources/worker_source.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -46,7 +47,7 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
                "wharf.dev/cluster-uid: k1",
                "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
     struct worker_spec spec;
-    assert_null(worker_secret_read(object, &spec));
+    assert_null(worker_secret_kind.read(object, NULL, &spec));
     assert_string_equal(spec.settings.name, "w1");
     assert_int_equal(spec.source, SOURCE_SECRET);
     assert_string_equal(spec.origin_text, "Secret ours/w-secret");
@@ -72,7 +73,7 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
     worker_spec_clear(&copy);
     worker_spec_clear(&spec);
     AUTO_JSON plain = secret("", "kubeconfig: " KUBECONFIG_64);
-    assert_null(worker_secret_read(plain, &spec));
+    assert_null(worker_secret_kind.read(plain, NULL, &spec));
     assert_string_equal(spec.settings.name, "w-secret");
     assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.settings.qps == 0 && !spec.context &&
                 !spec.settings.namespaces);
@@ -110,7 +111,7 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         AUTO_JSON object = secret(cases[i].annotations, cases[i].data);
         struct worker_spec spec;
-        struct error *error = worker_secret_read(object, &spec);
+        struct error *error = worker_secret_kind.read(object, NULL, &spec);
         if (!error || !strstr(error_text(error), cases[i].says))
             fail_msg("%zu: \"%s\" does not say \"%s\"", i, error_text(error), cases[i].says);
         assert_null(spec.settings.name);
@@ -162,7 +163,8 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
                 "{server: \"https://a\", certificate-authority-data: Q0E=, extensions: [{name: e, extension: 1}]}}], "
                 "credentialProviders: [{name: secretreader, cluster: {server: \"https://old\"}}]"));
     struct worker_spec spec;
-    assert_null(worker_profile_read(object, providers, 2, &spec));
+    assert_null(worker_profile_kind.read(
+        object, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
     assert_string_equal(spec.settings.name, "fleet-1");
     assert_int_equal(spec.source, SOURCE_CLUSTER_PROFILE);
     assert_string_equal(spec.origin_text, "ClusterProfile fleet/fleet-1");
@@ -177,7 +179,8 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
     assert_string_equal(json_string(json_get(exec, "interactiveMode")), "Never");
     worker_spec_clear(&spec);
     AUTO_JSON deprecated = parse(PROFILE("credentialProviders: [{name: google, cluster: {server: \"https://b\"}}]"));
-    assert_null(worker_profile_read(deprecated, providers, 2, &spec));
+    assert_null(worker_profile_kind.read(
+        deprecated, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec));
     assert_non_null(strstr(spec.kubeconfig_text, "https://b"));
     worker_spec_clear(&spec);
     static const struct {
@@ -190,7 +193,8 @@ static void a_cluster_profile_gives_its_cluster_and_the_command_of_the_configura
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         AUTO_JSON bad = parse(wrong[i].text);
-        struct error *error = worker_profile_read(bad, providers, 2, &spec);
+        struct error *error = worker_profile_kind.read(
+            bad, &(struct config_workers_from){.providers = providers, .n_providers = 2}, &spec);
         assert_int_equal(error->code, wrong[i].code);
         assert_non_null(strstr(error_text(error), wrong[i].says));
         error_free(error);
