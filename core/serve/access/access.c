@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may have what (docs/security.md has the table).
+// The right that each route needs (docs/security.md has the table).
 #include "core/base/clock.h"
 #include "core/serve/http/server.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a caller is and what they may do, as the management cluster's API server says: TokenReview and
+// The identity and the rights of a caller, from the management cluster's API server: TokenReview and
 // SubjectAccessReview. Answers are kept for ten seconds, tokens as their salted digests only. From any thread; the
 // functions block while the API server is asked.
 #ifndef WHARF_SERVE_AUTH_H
@@ -34,14 +34,14 @@ bool auth_knows(struct auth *auth, const char *token, int64_t now_ns);
 // ERROR_REFUSED: the token is not valid. Other errors: it could not be verified.
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out);
 
-// What is asked for. All NULL but `path` and `verb` for a path (nonResourceAttributes).
+// An access. For a path (nonResourceAttributes) all are NULL but `path` and `verb`.
 struct auth_attributes {
     const char *verb;
     const char *path;
     const char *group, *resource, *subresource, *namespace_, *name; // subresource, namespace_ and name may be NULL
 };
 
-// NULL: allowed. ERROR_REFUSED, with a sentence who may not do what; other errors: it could not be verified.
+// NULL: allowed. ERROR_REFUSED: the user does not have the right; other errors: no answer.
 struct error *auth_allow(struct auth *auth, const struct auth_user *user, const struct auth_attributes *what,
                          int64_t now_ns);
 
@@ -49,7 +49,7 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
 const char *auth_bearer(const char *header);
 
 // Whether the Host header of a request names this machine: localhost or a loopback address, with or without a port. A
-// page of another origin whose name resolves to such an address (DNS rebinding) sends its own name.
+// page of another origin with a name that resolves to such an address (DNS rebinding) sends its own name.
 bool auth_host_is_local(const char *host);
 
 #endif

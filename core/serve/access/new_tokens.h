@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose token is not known yet. Each invalid one costs the management cluster two reviews with the host's own
-// credentials, so a few at a time are reviewed, in the order of their arrival, as long as a budget for invalid tokens
-// lasts; beyond the budget they wait. There is one budget for all addresses, since clients behind a NAT or the API
-// server's service proxy share one. Requests with a known token, or without one, do not wait here.
+// Requests with a token that is not known yet. Each invalid one costs the management cluster two reviews with the
+// host's own credentials, so a few at a time are reviewed, in the order of their arrival, as long as a budget for
+// invalid tokens lasts; beyond the budget they wait. There is one budget for all addresses, since clients behind a NAT
+// or the API server's service proxy share one. Requests with a known token, or without one, do not wait here.
 #ifndef WHARF_SERVE_NEW_TOKENS_H
 #define WHARF_SERVE_NEW_TOKENS_H
 

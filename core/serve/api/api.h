@@ -24,7 +24,7 @@ struct api_source {
 };
 void api_source_init(struct api_source *source, struct host *host, const struct config *config);
 void api_source_clear(struct api_source *source); // zeroed is fine
-// Those in use now; what was there before stays valid.
+// The adapters in use now; those of an earlier call stay valid.
 const struct adapters *api_adapters_of(const struct api_source *source);
 
 struct api_parameter { // of the query string, percent-decoded
@@ -69,10 +69,9 @@ struct error *api_find_mirror(const struct api_source *source, const struct kind
 // Last-Event-ID.
 struct api_watch {
     uint64_t sequence;
-    uint64_t workers, status; // hashes of what was sent last
+    uint64_t workers, status; // hashes of the data that was sent last
 };
-// Appends the server-sent events (each complete, with id, event and data) for what changed since the last call; nothing
-// if nothing has.
+// Appends a server-sent event (complete, with id, event and data) for each change since the last call, if there is any.
 struct error *api_watch_batch(const struct api_source *source, struct api_watch *watch, struct buffer *out);
 
 #endif

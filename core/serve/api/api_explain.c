@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/v1/workloads/KIND/NAMESPACE/NAME: where one workload is, what became of its attempts, and what it waits for.
+// /api/v1/workloads/KIND/NAMESPACE/NAME: the place of one workload, the outcome of its attempts, and the reason why it
+// waits.
 #include "core/serve/api/api_explain.h"
 
 #include "core/base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the parts of "explain": one workload, and what would help it.
+// Shared by the parts of "explain": one workload, and commands that would help.
 #ifndef WHARF_SERVE_API_EXPLAIN_H
 #define WHARF_SERVE_API_EXPLAIN_H
 

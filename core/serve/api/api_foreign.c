@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be read from the management cluster for "explain": objects that are not delegated to this host, and
+// The objects that "explain" reads from the management cluster: workloads that are not delegated to this host, and
 // Events.
 #include "core/serve/api/api_explain.h"
 

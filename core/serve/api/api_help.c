@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would help a workload, as commands. Contexts are assumed to be named like the workers.
+// Commands that would help a workload. Contexts are assumed to have the names of the workers.
 #include "core/serve/api/api_explain.h"
 
 #include "core/base/text.h"
@@ -135,6 +135,6 @@ void help_with_workload(struct explain *explain, const struct explain_view *view
         help_to_resume(explain, view);
     help_with_waiting(explain, workload);
     if (workload->phase == WHARF_FAILED && view->has_mirror)
-        help_add(explain, "wharf logs %s/%s -n %s # what its pods wrote", explain->kind->plural_group, explain->name,
+        help_add(explain, "wharf logs %s/%s -n %s # the output of its pods", explain->kind->plural_group, explain->name,
                  explain->namespace_);
 }

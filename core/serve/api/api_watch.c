@@ -16,7 +16,7 @@ static void put_event(struct buffer *out, uint64_t sequence, const char *event, 
     buffer_text(out, "\n\n");
 }
 
-// An event whose data is sent when it differs from the last one.
+// An event that is sent when its data differs from the last one.
 static struct error *put_changed(const struct api_source *source, const struct api_watch *watch, const char *event,
                                  struct error *(*put)(const struct api_source *source, struct writer *out),
                                  uint64_t *last, struct buffer *out) {
@@ -51,7 +51,7 @@ static struct error *put_workloads(const struct api_source *source, struct api_w
         error = listing_run(&listing);
     }
     writer_end(&writer, ']');
-    // What changed after the listing began may have been passed over; what did not fit comes with the next batch.
+    // The listing may have passed over later changes; workloads that did not fit come with the next batch.
     if (listing.more && listing.after < listing.start)
         listing.start = listing.after;
     writer_bool(&writer, "full", full);

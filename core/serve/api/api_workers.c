@@ -54,9 +54,9 @@ static const char *closed_state(const struct stats_cluster *cluster, const char 
     if (cluster->leaving)
         *reason = "it is not configured any longer, and leaves when nothing runs there";
     else if (cluster->policy == WORKER_DRAIN_MOVE)
-        *reason = "what runs there is moved to other workers";
+        *reason = "its workloads are moved to other workers";
     else if (cluster->policy == WORKER_DRAIN_FINISH)
-        *reason = "what runs there ends there, and nothing new is placed there";
+        *reason = "its workloads run to their end, and nothing new is placed there";
     else if (cluster->policy == WORKER_CORDONED)
         *reason = "nothing new is placed there";
     else
@@ -142,7 +142,7 @@ static void put_labels(const char *labels, struct writer *out) {
     writer_end(out, '}');
 }
 
-// Where it comes from, and what it is used for.
+// The source and the policy of a worker.
 static void put_origin(const struct stats_cluster *cluster, struct writer *out) {
     enum worker_policy policy = cluster->policy;
     writer_string(out, "source", cluster->source);

@@ -8,13 +8,13 @@
 
 #define WORKLOADS_SLICE ((size_t)500) // visited in one turn of the engine
 
-struct listing { // what is asked for, and how far it has come
+struct listing { // a query, and its progress
     const struct api_source *source;
     struct writer *out;
     // Filters; NULL: any.
     const struct kind *kind;
     const char *namespace_, *name, *cluster, *phase;
-    bool changes;   // only what changed after `after`, and what is gone
+    bool changes;   // only workloads that changed after `after`, and those that are gone
     size_t limit;   // of items; 0: none
     uint64_t after; // the last sequence visited
     uint64_t start; // the last one when the listing began; 0: it has not begun
@@ -27,7 +27,7 @@ struct listing { // what is asked for, and how far it has come
     size_t cap_seen;
     bool out_of_memory;
 };
-// Appends items to the open array of `out`. Frees what it needed with listing_clear.
+// Appends items to the open array of `out`. To be followed by listing_clear.
 struct error *listing_run(struct listing *listing);
 void listing_clear(struct listing *listing);
 // The members `gone` and `sequence`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short names of the kinds ("rj" for rayjobs), from the discovery of the management cluster. It is read at most
-// once in a while, since whoever has a token may ask for a kind that does not exist.
+// once in a while, since every caller with a token may ask for a kind that does not exist.
 #ifndef WHARF_SERVE_SHORT_NAMES_H
 #define WHARF_SERVE_SHORT_NAMES_H
 

@@ -2,8 +2,8 @@
 // The connections of the server, bounded. Beyond the bound, the address that has the most of them loses its oldest one;
 // a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
 // probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, and
-// requests whose token is being reviewed are counted apart, each kind with its own bound; they take no place of the
-// others. The caller has a lock.
+// requests that wait for the review of their token have bounds of their own, and take no place of others. The caller
+// has a lock.
 #ifndef WHARF_SERVE_CONNECTIONS_H
 #define WHARF_SERVE_CONNECTIONS_H
 
@@ -60,7 +60,7 @@ void connections_served(struct connections *connections, int fd, int64_t now_ns)
 // Its socket is about to be closed.
 void connections_remove(struct connections *connections, int fd);
 
-// The socket of a connection whose request has timed out, to be shut down; -1: no more.
+// The socket of a connection with a request that has timed out, to be shut down; -1: no more.
 int connections_expire(struct connections *connections, int64_t now_ns);
 
 #endif

@@ -169,8 +169,7 @@ static enum MHD_Result see_header(void *ctx, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-// RFC 9112 sections 3.2, 5.1 and 6.3: what a proxy in between may have read as another request, perhaps of another
-// caller.
+// RFC 9112 sections 3.2, 5.1 and 6.3: a proxy in between may have read another request, perhaps of another caller.
 static bool is_ambiguous(struct MHD_Connection *connection) {
     struct framing framing = {.hosts = 0};
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &framing);
@@ -215,7 +214,7 @@ static int socket_of(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
-// libmicrohttpd closes a connection whose socket was shut down.
+// libmicrohttpd closes a connection after its socket was shut down.
 static void shut_down(int fd) {
     if (fd >= 0)
         (void)shutdown(fd, SHUT_RDWR);

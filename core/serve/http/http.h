@@ -20,7 +20,7 @@ struct http_source {
     struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see auth.h
     struct error *(*endpoint)(void *ctx, const char *cluster, struct endpoint **out);             // see host_endpoint
     void *ctx;
-    int64_t patience_ns; // for a worker whose pods are read, and that opens a log
+    int64_t patience_ns; // for a worker to list pods, and to open a log
     int64_t review_ns;   // until a right is reviewed again, also that of a stream or session; 0: see auth.h, grants.h
 };
 #define HTTP_PATIENCE_NS (20 * CLOCK_SECOND)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What probes, Prometheus and browsers ask for: made without waiting.
+// The answers to probes, Prometheus and browsers: made without waiting.
 #include "core/serve/http/server.h"
 #include "core/serve/metrics/health.h"
 #include "core/serve/metrics/metrics.h"
@@ -46,7 +46,7 @@ unsigned page_metrics(struct http_server *server, struct buffer *body) {
     return error ? failed(error, body) : MHD_HTTP_OK;
 }
 
-// It has no data of its own: what it asks the API for is subject to the API's rules.
+// The page has no data of its own: its requests to the API are subject to the API's rules.
 unsigned page_ui(struct http_server *server, struct buffer *body) {
     buffer_append(body, server->ui.html, server->ui.len);
     return MHD_HTTP_OK;

@@ -37,7 +37,7 @@ struct http_server {
     struct turnstile answers; // requests that use the engine or an API server
     uint16_t port;
     atomic_bool stopping, been_in_sync;
-    atomic_size_t log_sources; // containers whose logs are read
+    atomic_size_t log_sources; // containers with a log that is being read
     size_t max_log_sources;
     atomic_uint pods_readers;    // threads that read pods of a worker
     pthread_mutex_t watch_lock;  // one reader of /api/v1/watch uses the engine at a time
@@ -86,7 +86,7 @@ struct web_reader {
 
 // A connection that leaves HTTP. Exactly one of the functions is called.
 struct web_upgrade {
-    // Owns the call from now on. `early`: what the client has sent already.
+    // Owns the call from now on. `early`: bytes that the client has sent already.
     void (*taken)(void *ctx, int fd, const char *early, size_t early_len);
     void (*gone)(void *ctx); // the client is
     void *ctx;

@@ -27,7 +27,7 @@ static bool is_loopback(const struct sockaddr *address) {
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
-// What proxies add.
+// Headers that proxies add.
 static bool is_passed_on(const struct web_call *call) {
     static const char *const headers[] = {
         "Forwarded",         "Via",       "X-Forwarded-For",         "X-Forwarded-Host",
@@ -49,7 +49,7 @@ static bool is_of_other_page(const struct web_call *call) {
     return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
 }
 
-// A Unix socket, whose mode admits its callers, or loopback addresses at both ends.
+// A Unix socket, with a mode that admits its callers, or loopback addresses at both ends.
 static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
     union socket_address own = {.storage = {0}};
     socklen_t len = sizeof own;
@@ -187,7 +187,7 @@ void web_upgrade(struct web_call *call, const struct api_parameter *headers, siz
     }
 }
 
-// Whatever is answered is for the caller alone, and no page of another origin gets anything from it.
+// An answer is for the caller alone; a page of another origin gets nothing from an answer.
 static bool add_headers(struct MHD_Response *response, unsigned code, const char *content_type, const char *policy) {
     const char *const always[][2] = {
         {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
@@ -200,7 +200,7 @@ static bool add_headers(struct MHD_Response *response, unsigned code, const char
     bool ok = !content_type || MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type) == MHD_YES;
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         ok = ok && MHD_add_response_header(response, always[i][0], always[i][1]) == MHD_YES;
-    // RFC 9110 sections 15.5.6, 11.6.1 and 10.2.3, RFC 6585 section 4: what each of these codes comes with.
+    // RFC 9110 sections 15.5.6, 11.6.1 and 10.2.3, RFC 6585 section 4: headers that belong to a code.
     if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES;
     if (code == MHD_HTTP_UNAUTHORIZED)

@@ -14,7 +14,7 @@ bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct 
     return false;
 }
 
-// A host that is lost is what the guard is there for: it stays ready.
+// The guard exists for lost hosts, so a lost host leaves the guard ready.
 bool guard_page_ready(const struct guard_status *status, int64_t now_ns, struct buffer *out) {
     if (now_ns - status->at_ns >= GUARD_STALL_NS)
         return guard_page_alive(status, now_ns, out);

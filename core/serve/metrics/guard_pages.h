@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `wharf guard` answers to probes and to Prometheus. Pure: everything printed comes from the arguments.
+// The answers of `wharf guard` to probes and Prometheus. Pure: all output comes from the arguments.
 #ifndef WHARF_SERVE_GUARD_PAGES_H
 #define WHARF_SERVE_GUARD_PAGES_H
 

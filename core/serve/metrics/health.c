@@ -143,7 +143,7 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     }
     if (lines == 0)
         buffer_text(out, "ok\n");
-    for (size_t c = 1; c < snapshot->stats.n_clusters; c++) // what follows does not affect readiness
+    for (size_t c = 1; c < snapshot->stats.n_clusters; c++) // the next lines do not affect readiness
         if (explain_refusal(snapshot, c, out) == 0 && stats_rejection(&snapshot->stats, c))
             explain_contact(snapshot, c, out);
     explain_unknown(snapshot, out);

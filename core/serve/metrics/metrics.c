@@ -43,8 +43,8 @@ static void print_latencies(const struct host_snapshot *s, struct buffer *out) {
                       "Time from a workload being received, and not suspended, to its first mirror being created.",
                       &s->stats.dispatch_latency, STATS_DISPATCH_NS);
     metrics_histogram(out, "wharf_engine_step_duration_seconds",
-                      "Time that the engine took for one event, with passing on what follows from it.", &s->steps,
-                      TURN_STEP_NS);
+                      "Time that the engine took for one event, including dispatch of the resulting requests.",
+                      &s->steps, TURN_STEP_NS);
 }
 
 // Verbs and codes that did not occur are omitted.
@@ -184,9 +184,10 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     metrics_print_families(snapshot, out);
     print_durations(snapshot, out);
     print_dropped_pod_events(snapshot, out);
-    print_amounts(snapshot, out, "wharf_worker_allocatable", "What these nodes offer to pods, cpu in cores.", false);
+    print_amounts(snapshot, out, "wharf_worker_allocatable", "Allocatable resources of these nodes, cpu in cores.",
+                  false);
     print_amounts(snapshot, out, "wharf_worker_unused",
-                  "The part of it that no pod asks for; what was placed a moment ago is not taken off.", true);
+                  "The part of them that no pod requests; workloads placed a moment ago are not subtracted.", true);
     print_unknown(snapshot, out);
     print_calls(snapshot, out);
     print_latencies(snapshot, out);

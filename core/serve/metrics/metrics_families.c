@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families whose samples are fields of the snapshot: one row each.
+// The families with samples that are fields of the snapshot: one row each.
 #include "core/serve/metrics/metrics_text.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static const struct family families[] = {
            OVER(OVER_CLUSTERS), CLUSTER(window)),
     FAMILY("wharf_requests_in_flight", "Requests to a cluster that are in flight.", OVER(OVER_CLUSTERS),
            CLUSTER(in_flight)),
-    FAMILY("wharf_requests_waiting", "Objects that wait for a place in a cluster's window, by what is to be sent.",
+    FAMILY("wharf_requests_waiting", "Objects that wait for a place in a cluster's window, by class of request.",
            OVER(OVER_CLUSTERS, OVER_CLASSES), CLUSTER(waiting)),
     FAMILY("wharf_cluster_contact", "State of a cluster's API server: 1 for the present state, else 0.",
            OVER(OVER_CLUSTERS, OVER_CONTACTS), VALUE(is_contact)),
@@ -160,13 +160,14 @@ static const struct family families[] = {
            READING(meter.pod_events[METER_PODS_RECEIVED])),
     FAMILY("wharf_pod_events_reported_total", "Reports made of them, each of one or more.", OVER(OVER_WORKERS),
            READING(meter.pod_events[METER_PODS_REPORTED])),
-    FAMILY("wharf_worker_capacity_known", "1 where what a worker's nodes have left is known, 0 where it should be.",
+    FAMILY("wharf_worker_capacity_known", "1 where the free capacity of a worker is known, 0 where it should be.",
            OVER(OVER_WORKERS), VALUE(is_capacity_known), .omits = OMITS_EMPTY),
     FAMILY("wharf_worker_nodes", "Nodes of a worker that take pods.", OVER(OVER_WORKERS), VALUE(nodes_of),
            .omits = OMITS_EMPTY),
-    FAMILY("wharf_worker_policy", "What a worker is used for: 1 for the present policy, else 0.",
+    FAMILY("wharf_worker_policy", "Policy of a worker: 1 for the present policy, else 0.",
            OVER(OVER_WORKERS, OVER_POLICIES), VALUE(is_policy)),
-    FAMILY("wharf_worker_leaving", "1 where a worker is no longer configured and what it has is waited for, else 0.",
+    FAMILY("wharf_worker_leaving",
+           "1 where a worker is no longer configured and leaves when its workloads have ended, else 0.",
            OVER(OVER_WORKERS), CLUSTER(leaving)),
     FAMILY("wharf_workloads", "Workloads that are delegated to this host, by phase.", OVER(OVER_KINDS, OVER_PHASES),
            KIND(phases)),
@@ -179,8 +180,8 @@ static const struct family families[] = {
            OVER(OVER_KINDS), KIND(also_run)),
     FAMILY("wharf_workloads_waiting", "Workloads that have waited for longer than a minute, by reason.",
            OVER(OVER_WAITING), SNAPSHOT(stats.waiting)),
-    FAMILY("wharf_workloads_unplaced", "Workloads that are not placed yet, by what they wait for; not suspended ones.",
-           OVER(OVER_UNPLACED), SNAPSHOT(stats.unplaced)),
+    FAMILY("wharf_workloads_unplaced", "Unplaced workloads by reason, without suspended ones.", OVER(OVER_UNPLACED),
+           SNAPSHOT(stats.unplaced)),
     FAMILY("wharf_tracked_objects", "Names that the host keeps state for.", SNAPSHOT(workloads)),
     FAMILY("wharf_placements_total", "Workloads that were placed for the first time.", SNAPSHOT(stats.placements)),
     FAMILY("wharf_replacements_total", "Workloads that were placed again.", SNAPSHOT(stats.replacements)),
@@ -203,7 +204,7 @@ static const struct family families[] = {
            SNAPSHOT(live.reload.success_wall_ns)),
 };
 
-// The labels whose values are not names of the snapshot.
+// Values of labels that are not names of the snapshot.
 static const char *const verb_labels[STATS_VERBS] = {
     [VERB_GET] = "get",           [VERB_CREATE] = "create",
     [VERB_MERGE_PATCH] = "patch", [VERB_STATUS_PATCH] = "patch_status",

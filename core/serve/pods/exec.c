@@ -69,7 +69,7 @@ static struct error *make_path(const struct web_call *call, const struct target 
     return out->failed ? error_new(ERROR_INVALID, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
 }
 
-// What the worker said instead of 101.
+// The worker's answer in place of 101.
 static struct error *refusal(const struct exec_session *session, const struct tunnel_answer *answer) {
     AUTO_JSON status = NULL;
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
@@ -83,7 +83,7 @@ static struct error *refusal(const struct exec_session *session, const struct tu
                      message ? message : "its API server did not accept the session");
 }
 
-// The words as a shell would read them; what is too long is cut, which its end says.
+// The words as a shell would read them. A long command is cut, with a mark at its end.
 static void describe_command(const struct web_call *call, struct buffer *out) {
     AUTO_BUFFER(words, PATH_MAX_BYTES * 4);
     for (size_t i = 0; i < call->n_parameters; i++)

@@ -15,7 +15,7 @@ struct log_lines {
     bool keep_stamps;   // which the reader wants
     // Private.
     struct buffer part;
-    bool inside;                // what comes next continues a line
+    bool inside;                // the next bytes continue a line
     bool known;                 // which was passed on before
     char last[LOG_STAMP_MAX];   // the timestamp of the last line, "" if there was none
     char before[LOG_STAMP_MAX]; // lines up to this one were passed on before the connection broke

@@ -142,7 +142,7 @@ static void wake(void *transport) {
     curl_transport_wakeup(transport);
 }
 
-// Passes on what comes, until then.
+// Passes on the logs, until then.
 static void read_until(struct log_session *session, int64_t due_ns) {
     struct transport *transport = session->target.direct.transport;
     int64_t wait_ns = due_ns - clock_now().mono_ns;

@@ -54,7 +54,7 @@ struct log_session {
     bool full; // there are more containers
 };
 
-// logs.c. Begins the answer, unless the answer has begun: from then on the client gets what is written.
+// logs.c. Begins the answer, unless the answer has begun: from then on the client gets the bytes.
 void logs_answer(struct log_session *session);
 
 // logs_sources.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The containers whose logs a session reads.
+// The containers of a session's logs.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -163,7 +163,7 @@ static struct error *add(struct log_session *session, const struct pod *pod, con
     return begin(source, false);
 }
 
-// What is to be done about a container that is read, or was.
+// A container that is being read, or was: reads it again after a restart or a broken connection.
 static struct error *look_again(struct log_source *source, const struct pod_container *container) {
     bool over = source->state == LOG_ENDED || source->state == LOG_FAILED;
     bool restarted = container->restarts > source->restarts;

@@ -27,7 +27,7 @@ struct error *target_open_pods(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
 // Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has
-// another address: target_read will replace the connection, so whatever is open over it must be closed before.
+// another address: target_read will replace the connection, so all that is open over the old one must be closed before.
 struct error *target_locate(struct target *target, bool *moved);
 // Reads the pods of the mirror that was found.
 struct error *target_read(struct target *target);

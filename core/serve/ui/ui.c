@@ -19,7 +19,7 @@ __asm__(".pushsection .rodata\n"
 extern const char ui_begin[] __attribute__((visibility("hidden")));
 extern const char ui_end[] __attribute__((visibility("hidden")));
 
-// Appends the SHA-256 of what is between two tags, in base64 (CSP Level 3, section 6.7.3.3).
+// Appends the SHA-256 of the text between two tags, in base64 (CSP Level 3, section 6.7.3.3).
 static bool add_hash(const struct ui *ui, const char *open, const char *close, struct buffer *out) {
     const char *end = ui->html + ui->len;
     const char *from = memmem(ui->html, ui->len, open, strlen(open));
