@@ -3,20 +3,20 @@
 #include "core/base/clock.h"
 #include "core/serve/http/server.h"
 
-static struct error *allow(struct web_call *call, const struct auth_attributes *what) {
+static struct error *check_access(struct web_call *call, const struct auth_attributes *what) {
     return auth_allow(call->server->auth, &call->user, what, clock_now().mono_ns);
 }
 
 static struct error *allow_kind(struct web_call *call, const char *verb, const struct kind *kind,
                                 const char *namespace_, const char *name) {
-    return allow(call, &(struct auth_attributes){.verb = verb,
-                                                 .group = kind->abi.group,
-                                                 .resource = kind->abi.plural,
-                                                 .namespace_ = namespace_,
-                                                 .name = name});
+    return check_access(call, &(struct auth_attributes){.verb = verb,
+                                                        .group = kind->abi.group,
+                                                        .resource = kind->abi.plural,
+                                                        .namespace_ = namespace_,
+                                                        .name = name});
 }
 
-// Without a kind all of them are asked for.
+// Without a kind: all kinds.
 static struct error *allow_list(struct web_call *call) {
     const struct api_source *api = call->server->source.api;
     const char *named = web_parameter(call, "kind"), *namespace_ = web_parameter(call, "namespace");
@@ -38,9 +38,9 @@ static struct error *allow_get(struct web_call *call) {
     return error ? error : allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
 }
 
-// A right to one thing; a stream or session has its grant from here on.
+// A right to one thing; a stream or session has a grant from here on.
 static struct error *allow_one(struct web_call *call, const char *token, const struct auth_attributes *what) {
-    struct error *error = allow(call, what);
+    struct error *error = check_access(call, what);
     if (error || call->route->kind == CONNECTION_SHORT)
         return error;
     return grants_add(call->server->grants, token, what, &call->grant);

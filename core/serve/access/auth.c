@@ -78,7 +78,7 @@ static struct kept *find_kept(struct kept list[KEPT], const unsigned char *key, 
     return NULL;
 }
 
-// Whether an answer is kept; copies its texts. False also when out of memory: the API server is asked again.
+// Whether an answer is kept; copies its texts. False also when out of memory, which costs one more review.
 static bool recall(struct auth *auth, const unsigned char *key, int64_t now_ns, char **first, char **second) {
     *first = *second = NULL;
     pthread_mutex_lock(&auth->lock);
@@ -96,8 +96,8 @@ static int64_t last_use(const struct kept *kept, int64_t now_ns) {
 }
 
 // In the place of the entry that was used least recently.
-static void keep(struct auth *auth, struct kept list[KEPT], const unsigned char *key, int64_t now_ns, int64_t for_ns,
-                 const char *first, const char *second) {
+static void keep_answer(struct auth *auth, struct kept list[KEPT], const unsigned char *key, int64_t now_ns,
+                        int64_t for_ns, const char *first, const char *second) {
     struct kept made = {.used_ns = now_ns, .until_ns = now_ns + for_ns};
     memcpy(made.key, key, sizeof made.key);
     if (!text_set(&made.first, first) || !text_set(&made.second, second)) {
@@ -118,8 +118,8 @@ static const struct json *status_of(const struct response *response) {
     return json_get(response->value, "status");
 }
 
-static struct error *create(struct auth *auth, const char *group, const char *plural, const struct buffer *body,
-                            struct response *response) {
+static struct error *create_review(struct auth *auth, const char *group, const char *plural, const struct buffer *body,
+                                   struct response *response) {
     *response = (struct response){.retry_after_ns = -1};
     struct request request = {.verb = VERB_CREATE,
                               .resource = {.group = group, .version = "v1", .plural = plural, .cluster_scoped = true},
@@ -143,14 +143,14 @@ static struct error *review_token(struct auth *auth, const char *token, const ch
     if (audience)
         buffer_printf(&body, ",\"audiences\":[\"%s\"]", audience);
     buffer_text(&body, "}}");
-    struct error *error = create(auth, "authentication.k8s.io", "tokenreviews", &body, response);
+    struct error *error = create_review(auth, "authentication.k8s.io", "tokenreviews", &body, response);
     if (body.data)
         explicit_bzero(body.data, body.len);
     if (error)
         return error;
     const struct json *status = status_of(response);
     bool valid = json_bool(json_get(status, "authenticated"), false);
-    // A server that does not know of audiences has not checked them.
+    // A server without audiences has not checked the audience.
     if (valid && audience)
         valid = strcmp(json_string_or(json_at(json_get(status, "audiences"), 0), ""), audience) == 0;
     *user = valid ? json_get(status, "user") : NULL;
@@ -241,8 +241,8 @@ struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns
     }
     struct error *error = ask_token(auth, token, out);
     if (!error) {
-        keep(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, out->name, out->spec);
-        keep(auth, auth->known, key, now_ns, AUTH_KNOWN_NS, NULL, NULL);
+        keep_answer(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, out->name, out->spec);
+        keep_answer(auth, auth->known, key, now_ns, AUTH_KNOWN_NS, NULL, NULL);
     } else if (error->code == ERROR_REFUSED) {
         forget_token(auth, key, now_ns);
     }
@@ -269,7 +269,7 @@ static void put_attributes(struct buffer *out, const struct auth_attributes *wha
 }
 
 // "get pods/log in namespace "team-a"".
-static void describe(struct buffer *out, const struct auth_attributes *what) {
+static void describe_access(struct buffer *out, const struct auth_attributes *what) {
     if (what->path) {
         buffer_printf(out, "%s the path %s", what->verb, what->path);
         return;
@@ -291,7 +291,7 @@ static struct error *ask_access(struct auth *auth, const struct auth_user *user,
                   "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{%s,%s}}",
                   user->spec, attributes);
     struct response response;
-    struct error *error = create(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response);
+    struct error *error = create_review(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response);
     const struct json *status = status_of(&response);
     *allowed = !error && json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
     response_clear(&response);
@@ -312,7 +312,7 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
         struct error *error = ask_access(auth, user, attributes.data, &allowed);
         if (error)
             return error;
-        keep(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, allowed ? "yes" : "no", NULL);
+        keep_answer(auth, auth->answers, key, now_ns, auth->reviewer.kept_ns, allowed ? "yes" : "no", NULL);
         answer = strdup(allowed ? "yes" : "no");
     }
     if (!answer)
@@ -320,7 +320,7 @@ struct error *auth_allow(struct auth *auth, const struct auth_user *user, const 
     if (strcmp(answer, "yes") == 0)
         return NULL;
     AUTO_BUFFER(text, 4096);
-    describe(&text, what);
+    describe_access(&text, what);
     return error_new(ERROR_REFUSED, "user %s may not %s of the management cluster", user->name,
                      text.failed ? what->verb : text.data);
 }

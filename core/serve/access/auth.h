@@ -11,7 +11,7 @@
 #define AUTH_KEPT_NS (10 * CLOCK_SECOND)
 #define AUTH_KNOWN_NS (3600 * CLOCK_SECOND)
 
-// Creates a review. An error: it could not be asked.
+// Creates a review. An error: no answer.
 struct auth_reviewer {
     struct error *(*review)(void *ctx, const struct request *request, struct response *response);
     void *ctx;
@@ -31,7 +31,7 @@ void auth_user_clear(struct auth_user *user);
 // Whether the token was valid within the last hour.
 bool auth_knows(struct auth *auth, const char *token, int64_t now_ns);
 
-// ERROR_REFUSED: the token is not valid. Other errors: it could not be verified.
+// ERROR_REFUSED: the token is not valid. Other errors: no answer.
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out);
 
 // An access. For a path (nonResourceAttributes) all are NULL but `path` and `verb`.

@@ -47,7 +47,7 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
     return NULL;
 }
 
-static void destroy(struct grant *grant) {
+static void destroy_grant(struct grant *grant) {
     if (grant->token)
         explicit_bzero(grant->token, strlen(grant->token));
     free(grant->token);
@@ -56,7 +56,7 @@ static void destroy(struct grant *grant) {
     free(grant);
 }
 
-static struct error *review(struct auth *auth, const struct grant *grant) {
+static struct error *review_grant(struct auth *auth, const struct grant *grant) {
     struct auth_user user;
     int64_t now_ns = clock_now().mono_ns;
     struct error *error = auth_identify(auth, grant->token, now_ns, &user);
@@ -68,7 +68,7 @@ static struct error *review(struct auth *auth, const struct grant *grant) {
 }
 
 // Takes the error. Under the lock.
-static void apply(struct grant *grant, struct error *error) {
+static void apply_review(struct grant *grant, struct error *error) {
     bool refused = error && error->code == ERROR_REFUSED;
     grant->unverified = error && !refused ? grant->unverified + 1 : 0;
     if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
@@ -78,17 +78,17 @@ static void apply(struct grant *grant, struct error *error) {
     error_free(error);
 }
 
-// Under the lock, which it gives back during the review.
+// Under the lock, except during the review.
 static void review_one(struct grants *grants, struct grant *grant) {
     grant->in_review = true;
     pthread_mutex_unlock(&grants->lock);
-    struct error *error = review(grants->auth, grant);
+    struct error *error = review_grant(grants->auth, grant);
     pthread_mutex_lock(&grants->lock);
     grant->in_review = false;
     grant->due_ns = clock_now().mono_ns + grants->every_ns;
-    apply(grant, error);
+    apply_review(grant, error);
     if (grant->is_freed)
-        destroy(grant);
+        destroy_grant(grant);
 }
 
 // Until the time, or until something changed. Under the lock.
@@ -101,7 +101,7 @@ static void wait_until(struct grants *grants, int64_t due_ns, int64_t now_ns) {
     (void)pthread_cond_timedwait(&grants->changed, &grants->lock, &until);
 }
 
-// Of those that are not lost; NULL: none. Under the lock.
+// The next grant to review, of grants that are not lost; NULL: none. Under the lock.
 static struct grant *find_next(const struct grants *grants) {
     struct grant *next = NULL;
     for (struct grant *grant = grants->first; grant; grant = grant->next)
@@ -110,7 +110,7 @@ static struct grant *find_next(const struct grants *grants) {
     return next;
 }
 
-static void *run(void *arg) {
+static void *run_grants(void *arg) {
     struct grants *grants = arg;
     pthread_mutex_lock(&grants->lock);
     while (!grants->stopping) {
@@ -130,7 +130,7 @@ static void *run(void *arg) {
 // Under the lock.
 static bool has_thread(struct grants *grants) {
     if (!grants->running)
-        grants->running = thread_start("grants", STACK, run, grants, &grants->thread) == 0;
+        grants->running = thread_start("grants", STACK, run_grants, grants, &grants->thread) == 0;
     return grants->running;
 }
 
@@ -145,7 +145,7 @@ static struct grant *grant_new(struct grants *grants, const char *token, const s
     grant->what.namespace_ = grant->namespace_;
     if (copied)
         return grant;
-    destroy(grant);
+    destroy_grant(grant);
     return NULL;
 }
 
@@ -166,7 +166,7 @@ struct error *grants_add(struct grants *grants, const char *token, const struct 
         *out = grant;
         return NULL;
     }
-    destroy(grant);
+    destroy_grant(grant);
     return error_new(ERROR_STOPPED, "no thread can be started that reviews the right again");
 }
 
@@ -189,7 +189,7 @@ void grant_free(struct grant *grant) {
     *place = grant->next;
     grant->is_freed = true;
     if (!grant->in_review)
-        destroy(grant);
+        destroy_grant(grant);
     pthread_cond_signal(&grants->changed);
     pthread_mutex_unlock(&grants->lock);
 }

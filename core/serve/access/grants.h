@@ -16,13 +16,13 @@ struct grants;
 struct grant;
 // `every_ns`: between two reviews of a grant.
 struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **out);
-void grants_free(struct grants *grants); // after its grants; NULL is fine
+void grants_free(struct grants *grants); // after all grants; NULL is fine
 
 // A caller with this token was just allowed `what`. Copies the texts; `what` has no group and no name.
 struct error *grants_add(struct grants *grants, const char *token, const struct auth_attributes *what,
                          struct grant **out);
 
-// NULL: the caller needs no token; it is never lost.
+// NULL: the caller needs no token, and the grant is never lost.
 bool grant_is_lost(const struct grant *grant);
 const char *grant_reason(const struct grant *grant); // of one that is lost; valid until grant_free
 void grant_free(struct grant *grant);                // NULL is fine

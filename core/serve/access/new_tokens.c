@@ -25,7 +25,7 @@ static bool is_within_budget(struct new_tokens *tokens, int64_t now_ns) {
     return within;
 }
 
-static void charge(struct new_tokens *tokens, int64_t now_ns) {
+static void charge_budget(struct new_tokens *tokens, int64_t now_ns) {
     pthread_mutex_lock(&tokens->lock);
     bucket_spend(&tokens->full_ns, now_ns, NEW_TOKENS_NS);
     pthread_mutex_unlock(&tokens->lock);
@@ -42,7 +42,7 @@ static bool wait_for_budget(struct http_server *server, int64_t until_ns) {
     return false;
 }
 
-static bool review(struct web_call *call, const char *token, int64_t until_ns) {
+static bool review_token(struct web_call *call, const char *token, int64_t until_ns) {
     struct http_server *server = call->server;
     struct auth_user user;
     if (!wait_for_budget(server, until_ns)) {
@@ -57,7 +57,7 @@ static bool review(struct web_call *call, const char *token, int64_t until_ns) {
     }
     bool refused = error->code == ERROR_REFUSED;
     if (refused)
-        charge(&server->new_tokens, now_ns);
+        charge_budget(&server->new_tokens, now_ns);
     web_fail(call, refused ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE, "%s", error_text(error));
     error_free(error);
     return false;
@@ -73,7 +73,7 @@ bool new_tokens_admit(struct web_call *call) {
         web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many new tokens wait for their review: try again");
         return false;
     }
-    bool known = review(call, token, now_ns + NEW_TOKENS_WAIT_NS);
+    bool known = review_token(call, token, now_ns + NEW_TOKENS_WAIT_NS);
     turnstile_leave(turnstile);
     if (known)
         http_served(call);

@@ -24,7 +24,7 @@ struct new_tokens {
 void new_tokens_init(struct new_tokens *tokens);
 void new_tokens_destroy(struct new_tokens *tokens);
 
-// Reviews the token of the call, unless the call needs none or its token is known. False: the call was answered.
+// Reviews the token of the call, unless the call needs none or the token is known. False: the call was answered.
 bool new_tokens_admit(struct web_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths of the API, and its errors.
+// The paths and the errors of the API.
 #include "core/serve/api/api_internal.h"
 
 #include "core/base/text.h"
@@ -13,7 +13,7 @@ static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
     return host_snapshot(ctx, out);
 }
 
-static struct error *ask(void *ctx, query_run run, void *arg) {
+static struct error *query_engine(void *ctx, query_run run, void *arg) {
     return host_query(ctx, run, arg);
 }
 
@@ -32,7 +32,7 @@ const struct adapters *api_adapters_of(const struct api_source *source) {
 void api_source_init(struct api_source *source, struct host *host, const struct config *config) {
     *source = (struct api_source){.snapshot = take_snapshot,
                                   .free_snapshot = host_snapshot_free,
-                                  .query = ask,
+                                  .query = query_engine,
                                   .read = read_management,
                                   .ctx = host,
                                   .config = config,
@@ -101,7 +101,7 @@ static struct error *put_workers(struct api_call *call) {
 }
 
 static const struct {
-    const char *path; // below ROOT; one that ends with "/" has more behind it
+    const char *path; // below ROOT; a path that ends with "/" has more parts
     struct error *(*put)(struct api_call *call);
 } paths[] = {
     {"status", put_status},       {"workers", put_workers},    {"adapters", api_adapters},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read-only API as JSON, without HTTP: a path and its parameters go in, a body and a status code come out.
+// The read-only API as JSON, without HTTP: a path and parameters go in, a body and a status code come out.
 // docs/api.md describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few
 // milliseconds (core/host/turn/query.h), so these functions block and are called on serving threads.
 #ifndef WHARF_SERVE_API_H
@@ -54,9 +54,9 @@ struct error *api_find_kind(const struct api_source *source, const char *name, c
 // Where the mirror of a workload is, for reading its pods.
 struct api_mirror {
     char cluster[64]; // the worker's name
-    size_t number;    // and its number
+    size_t number;    // and the number
     char uid[64];     // of the mirror
-    char version[64]; // the API version of its kind there, "v1"
+    char version[64]; // the API version of the kind in the worker, "v1"
     uint32_t attempt; // of the mirror
     bool finished;    // the workload has
     bool awaited;     // there is none, but there will be: the workload is not finished

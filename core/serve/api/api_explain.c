@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/v1/workloads/KIND/NAMESPACE/NAME: the place of one workload, the outcome of its attempts, and the reason why it
-// waits.
+// /api/v1/workloads/KIND/NAMESPACE/NAME: the place of one workload, the outcome of its attempts, and the reason of the
+// wait.
 #include "core/serve/api/api_explain.h"
 
 #include "core/base/text.h"
@@ -65,7 +65,7 @@ static void put_mirror(const struct explain_view *view, struct writer *out) {
 }
 
 // On the engine's thread.
-static void run(void *arg, struct engine *engine, struct moment now) {
+static void write_explanation(void *arg, struct engine *engine, struct moment now) {
     struct explain *explain = arg;
     struct explain_view view;
     struct writer *out = &explain->out;
@@ -85,7 +85,7 @@ static void run(void *arg, struct engine *engine, struct moment now) {
     writer_string(out, "alsoRunHere", *view.also_run ? view.also_run : NULL);
     writer_time(out, "until", view.workload.waiting_until_ns);
     put_mirror(&view, out);
-    if (view.has_mirror && view.workload.waiting == WAITING_NOT) { // it needs no other worker
+    if (view.has_mirror && view.workload.waiting == WAITING_NOT) { // no other worker is needed
         buffer_reset(&explain->help);
         explain->out_help.comma = false;
     }
@@ -132,7 +132,7 @@ struct error *api_explain(struct api_call *call) {
     explain.out_help.out = &explain.help;
     struct error *error = read_path(call, &explain);
     if (!error)
-        error = call->source->query(call->source->ctx, run, &explain);
+        error = call->source->query(call->source->ctx, write_explanation, &explain);
     if (!error && !explain.known)
         error = explain_foreign(&explain);
     if (!error && (explain.members.failed || explain.workers.failed || explain.help.failed))

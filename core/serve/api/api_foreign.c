@@ -126,7 +126,7 @@ static void put_event(const struct told *told, struct writer *out) {
     writer_end(out, '}');
 }
 
-// The newest ones, the oldest of them first.
+// The newest ones, in the order of time.
 static void put_events(const struct json *list, struct writer *out) {
     const struct json *items = json_get(list, "items");
     size_t count = 0, size = json_size(items);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-// The kind, its plural, or its singular, which is the kind in lower case (CRDs default to that, built-in kinds have
-// it).
+// The kind, the plural, or the singular, which is the kind in lower case (the default of CRDs, and true of built-in
+// kinds).
 static bool is_named(const struct kind *kind, const char *name, size_t len) {
     const char *words[] = {kind->abi.kind, kind->abi.plural};
     for (size_t i = 0; i < 2; i++)
@@ -20,7 +20,7 @@ static bool is_named(const struct kind *kind, const char *name, size_t len) {
     return false;
 }
 
-static const struct kind *find(const struct adapters *adapters, const char *name) {
+static const struct kind *find_kind(const struct adapters *adapters, const char *name) {
     const char *dot = strchr(name, '.');
     size_t len = dot ? (size_t)(dot - name) : strlen(name);
     for (size_t k = 0; k < adapters->n_kinds; k++)
@@ -40,7 +40,7 @@ static struct error *not_found(const struct adapters *adapters, const char *name
 
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
     const struct adapters *adapters = api_adapters_of(source);
-    *out = find(adapters, name);
+    *out = find_kind(adapters, name);
     if (!*out && source->short_names && text_is_label_value(name) && *name && !strchr(name, '.'))
         *out = short_names_find(source->short_names, source, name, clock_now().mono_ns);
     return *out ? NULL : not_found(adapters, name);

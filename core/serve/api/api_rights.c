@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/v1/rights: the rights that the host needs in a worker, with its present adapters and configuration.
+// /api/v1/rights: the rights that the host needs in a worker, with the present adapters and configuration.
 #include "core/serve/api/api_internal.h"
 
 #include "core/base/text.h"

@@ -45,7 +45,7 @@ static void put_reasons(const struct host_snapshot *snapshot, struct writer *out
     writer_end(out, ']');
 }
 
-// It gets new work of at least one kind.
+// The worker gets new work of at least one kind.
 static bool is_ready(const struct host_snapshot *snapshot, size_t cluster) {
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
         if (snapshot->stats.clusters[cluster].watches[k].eligible)

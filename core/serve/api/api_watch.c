@@ -9,14 +9,14 @@
 #define DATA_MAX ((size_t)8 << 20)
 #define BATCH_MAX ((size_t)5000) // workloads; the rest comes with the next batch
 
-// One event; its id lets a reader resume.
+// One event; the id lets a reader resume.
 static void put_event(struct buffer *out, uint64_t sequence, const char *event, const struct buffer *data) {
     buffer_printf(out, "id: %" PRIu64 "\nevent: %s\ndata: ", sequence, event);
     buffer_append(out, data->data, data->len);
     buffer_text(out, "\n\n");
 }
 
-// An event that is sent when its data differs from the last one.
+// An event that is sent when the data differs from the last event.
 static struct error *put_changed(const struct api_source *source, const struct api_watch *watch, const char *event,
                                  struct error *(*put)(const struct api_source *source, struct writer *out),
                                  uint64_t *last, struct buffer *out) {

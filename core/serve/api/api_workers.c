@@ -32,7 +32,7 @@ static struct watches count_watches(const struct host_snapshot *snapshot, const 
     return count;
 }
 
-// Whether it can be used at all; NULL: yes.
+// Whether the worker can be used at all; NULL: yes.
 static const char *broken_state(const struct stats_cluster *cluster, const struct watches *count, const char **reason) {
     bool silent = cluster->contact == CONTACT_LOST;
     if (*cluster->refused) {
@@ -49,7 +49,7 @@ static const char *broken_state(const struct stats_cluster *cluster, const struc
     return "Unreachable";
 }
 
-// Whether an operator closed it; NULL: no.
+// Whether an operator closed the worker; NULL: no.
 static const char *closed_state(const struct stats_cluster *cluster, const char **reason) {
     if (cluster->leaving)
         *reason = "it is not configured any longer, and leaves when nothing runs there";
@@ -188,7 +188,7 @@ static void put_quantity(const char *key, const char *resource, int64_t amount, 
     writer_string(out, key, text.data);
 }
 
-// Null where nothing looks at it.
+// Null where the capacity is not tracked.
 static void put_capacity(const struct stats_capacity *capacity, struct writer *out) {
     static const char *const states[] = {[CAPACITY_READING] = "unknown",
                                          [CAPACITY_KNOWN] = "known",

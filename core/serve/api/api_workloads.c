@@ -62,7 +62,7 @@ static bool is_repeated(const struct listing *listing, const struct workload_vie
     return false;
 }
 
-static bool see(void *ctx, const struct workload_view *view) {
+static bool list_workload(void *ctx, const struct workload_view *view) {
     struct listing *listing = ctx;
     uint64_t hash = hash_of(view);
     if (!is_wanted(listing, view) || is_repeated(listing, view, hash))
@@ -101,7 +101,8 @@ static void run_slice(void *arg, struct engine *engine, struct moment now) {
         if (listing->changes && !listing->expired)
             inspect_gone(engine, listing->after, see_gone, listing);
     }
-    listing->more = !listing->expired && inspect_changes(engine, now, &listing->after, WORKLOADS_SLICE, see, listing);
+    listing->more =
+        !listing->expired && inspect_changes(engine, now, &listing->after, WORKLOADS_SLICE, list_workload, listing);
 }
 
 struct error *listing_run(struct listing *listing) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads as JSON: all, those that changed, or one.
+// Workloads as JSON: all, the changed ones, or one.
 #ifndef WHARF_SERVE_API_WORKLOADS_H
 #define WHARF_SERVE_API_WORKLOADS_H
 
@@ -8,22 +8,22 @@
 
 #define WORKLOADS_SLICE ((size_t)500) // visited in one turn of the engine
 
-struct listing { // a query, and its progress
+struct listing { // a query and the progress
     const struct api_source *source;
     struct writer *out;
     // Filters; NULL: any.
     const struct kind *kind;
     const char *namespace_, *name, *cluster, *phase;
-    bool changes;   // only workloads that changed after `after`, and those that are gone
+    bool changes;   // only workloads that changed, or went, after `after`
     size_t limit;   // of items; 0: none
     uint64_t after; // the last sequence visited
-    uint64_t start; // the last one when the listing began; 0: it has not begun
+    uint64_t start; // the last one when the listing began; 0: not yet
     // Results.
     bool more;          // there may be more after `after`
-    bool expired;       // `changes`: not all of them are known any more
+    bool expired;       // `changes`: not all changes are known any more
     size_t count;       // items written
     struct buffer gone; // items of `gone`, with a maximum
-    uint64_t *seen;     // hashes of those written, so that one that changes meanwhile is written once
+    uint64_t *seen;     // hashes of the written ones, so that a workload that changes meanwhile is written once
     size_t cap_seen;
     bool out_of_memory;
 };

@@ -15,7 +15,7 @@
 struct short_names {
     pthread_mutex_t lock;
     pthread_cond_t read;
-    int64_t due_ns; // when they are read again
+    int64_t due_ns; // the next read
     bool reading;   // somebody does, without the lock
     size_t n_kinds; // more when adapters are added
     char **lists;   // of each kind "rj\nrayj\n"; NULL: none is known
@@ -41,7 +41,7 @@ void short_names_free(struct short_names *names) {
     free(names);
 }
 
-static void append(const struct json *resource, struct buffer *out) {
+static void append_names(const struct json *resource, struct buffer *out) {
     const struct json *list = json_get(resource, "shortNames");
     for (const struct json *name = json_first(list); name; name = json_next(name))
         if (json_string(name) && text_is_dns_label(json_string(name)))
@@ -54,7 +54,7 @@ static struct error *read_kind(const struct api_source *source, const struct kin
         AUTO_TEXT path = api_resources_path(kind->abi.group, *version);
         struct error *error = path ? source->read(source->ctx, path, &answer) : error_no_memory();
         if (!error && answer.reason == REASON_OK)
-            append(api_resources_find(answer.value, kind->abi.plural), out);
+            append_names(api_resources_find(answer.value, kind->abi.plural), out);
         response_clear(&answer);
         if (error)
             return error;
@@ -88,8 +88,8 @@ static bool contains(const char *list, const char *name) {
     return false;
 }
 
-// Whether the caller is to read them. Waits for another one who does.
-static bool begins(struct short_names *names, int64_t now_ns) {
+// Whether the caller has to read the names. Waits for another thread that does.
+static bool begins_reading(struct short_names *names, int64_t now_ns) {
     pthread_mutex_lock(&names->lock);
     while (names->reading)
         pthread_cond_wait(&names->read, &names->lock);
@@ -102,14 +102,14 @@ static bool begins(struct short_names *names, int64_t now_ns) {
     return mine;
 }
 
-static void end(struct short_names *names) {
+static void end_reading(struct short_names *names) {
     pthread_mutex_lock(&names->lock);
     names->reading = false;
     pthread_cond_broadcast(&names->read);
     pthread_mutex_unlock(&names->lock);
 }
 
-static size_t find(struct short_names *names, size_t n_kinds, const char *name) {
+static size_t find_short_name(struct short_names *names, size_t n_kinds, const char *name) {
     size_t k = 0;
     pthread_mutex_lock(&names->lock);
     while (k < n_kinds && !contains(names->lists[k], name))
@@ -118,7 +118,7 @@ static size_t find(struct short_names *names, size_t n_kinds, const char *name) 
     return k;
 }
 
-// Those of kinds that were added are read at once.
+// The short names of an added kind are read at once.
 static bool make_room(struct short_names *names, size_t n_kinds) {
     pthread_mutex_lock(&names->lock);
     bool more = n_kinds > names->n_kinds;
@@ -140,13 +140,13 @@ const struct kind *short_names_find(struct short_names *names, const struct api_
     size_t count = adapters->n_kinds;
     if (!make_room(names, count))
         return NULL;
-    size_t k = find(names, count, name);
+    size_t k = find_short_name(names, count, name);
     if (k == count) {
-        if (begins(names, now_ns)) {
+        if (begins_reading(names, now_ns)) {
             read_all(names, source, adapters);
-            end(names);
+            end_reading(names);
         }
-        k = find(names, count, name);
+        k = find_short_name(names, count, name);
     }
     return k < count ? adapters->kinds[k] : NULL;
 }

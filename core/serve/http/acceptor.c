@@ -84,7 +84,7 @@ static bool is_scarce(int number) {
     return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
 }
 
-// Accepts all pending connections. Returns the error number that ended it.
+// Accepts all pending connections. Returns the error number at the end.
 static int accept_all(const struct acceptor *acceptor) {
     for (;;) {
         struct sockaddr_storage address;
@@ -96,7 +96,7 @@ static int accept_all(const struct acceptor *acceptor) {
     }
 }
 
-static void *run(void *arg) {
+static void *accept_connections(void *arg) {
     const struct acceptor *acceptor = arg;
     bool scarce = false;
     for (;;) {
@@ -130,7 +130,8 @@ struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struc
     }
     *acceptor = (struct acceptor){.fd = fd, .take = take, .ctx = ctx};
     acceptor->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int code = acceptor->stop_fd < 0 ? errno : thread_start("accept", STACK, run, acceptor, &acceptor->thread);
+    int code =
+        acceptor->stop_fd < 0 ? errno : thread_start("accept", STACK, accept_connections, acceptor, &acceptor->thread);
     if (code != 0) {
         release(acceptor);
         return error_new(ERROR_IO, "cannot accept connections: %s", strerror(code));

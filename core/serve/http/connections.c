@@ -67,7 +67,7 @@ int connections_add(struct connections *connections, int fd, const struct sockad
     return away;
 }
 
-static struct served_connection *find(struct connections *connections, int fd) {
+static struct served_connection *find_connection(struct connections *connections, int fd) {
     for (size_t i = 0; i < connections->count; i++)
         if (connections->list[i].fd == fd)
             return &connections->list[i];
@@ -89,7 +89,7 @@ static bool is_mapped(const uint8_t address[16]) {
 }
 
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
-    struct served_connection *connection = find(connections, fd);
+    struct served_connection *connection = find_connection(connections, fd);
     if (!connection || connection->closing)
         return false;
     size_t count = 0, near = 0, len = is_mapped(connection->address) ? 16 : 8;
@@ -109,7 +109,7 @@ size_t connections_user_limit(enum connection_kind kind) {
 }
 
 bool connections_claim(struct connections *connections, int fd, const char *user) {
-    struct served_connection *connection = find(connections, fd);
+    struct served_connection *connection = find_connection(connections, fd);
     size_t count = 0;
     if (!connection)
         return false;
@@ -124,7 +124,7 @@ bool connections_claim(struct connections *connections, int fd, const char *user
 }
 
 void connections_served(struct connections *connections, int fd, int64_t now_ns) {
-    struct served_connection *connection = find(connections, fd);
+    struct served_connection *connection = find_connection(connections, fd);
     if (!connection)
         return;
     connection->since_ns = now_ns;
@@ -133,7 +133,7 @@ void connections_served(struct connections *connections, int fd, int64_t now_ns)
 }
 
 void connections_remove(struct connections *connections, int fd) {
-    struct served_connection *connection = find(connections, fd);
+    struct served_connection *connection = find_connection(connections, fd);
     if (connection)
         *connection = connections->list[--connections->count];
 }

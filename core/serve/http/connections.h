@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of the server, bounded. Beyond the bound, the address that has the most of them loses its oldest one;
-// a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
+// The connections of the server, bounded. Beyond the bound, the address with most connections loses the oldest one;
+// a request that takes too long ends the connection. So many or slow connections do not block other clients, nor a
 // probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, and
 // requests that wait for the review of their token have bounds of their own, and take no place of others. The caller
 // has a lock.
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #define CONNECTIONS_OPEN_MAX ((size_t)32)
-#define CONNECTION_TIMEOUT_S 20 // for a request and its answer
+#define CONNECTION_TIMEOUT_S 20 // for a request and the answer
 
 enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH, CONNECTION_REVIEW };
 #define CONNECTIONS_LOGS ((size_t)64)
@@ -26,26 +26,26 @@ enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNE
 
 struct served_connection {
     int fd;
-    uint8_t address[16]; // IPv6, or IPv4 mapped into it
-    int64_t since_ns;    // accepted, or its last request was answered
-    bool closing;        // its socket was shut down
+    uint8_t address[16]; // IPv6, or mapped IPv4
+    int64_t since_ns;    // accepted, or the last request was answered
+    bool closing;        // the socket was shut down
     const char *user;    // of a stream or a session; NULL: not counted
     enum connection_kind kind;
 };
 
 struct connections {
-    struct served_connection list[CONNECTIONS_MAX]; // those being closed are included until their socket is closed
+    struct served_connection list[CONNECTIONS_MAX]; // a connection stays in the list until the socket is closed
     size_t count;
 };
 
-// IPv6, or IPv4 mapped into it; zeros for another family, and NULL.
+// IPv6, or mapped IPv4; zeros for another family, and NULL.
 void connections_address(const struct sockaddr *address, uint8_t out[16]);
 
-// A connection was accepted. Returns the socket to shut down in its place; -1: none.
+// A connection was accepted. Returns the socket to shut down in exchange; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
 
 // The request of this connection asks for something that lasts. False: there are as many of the kind as may be, or as
-// many of the network as may wait for a review (an IPv6 address counts as its /64).
+// many of the network as may wait for a review (for IPv6 the network is the /64).
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind);
 size_t connections_limit(enum connection_kind kind);
 
@@ -54,10 +54,10 @@ size_t connections_limit(enum connection_kind kind);
 bool connections_claim(struct connections *connections, int fd, const char *user);
 size_t connections_user_limit(enum connection_kind kind);
 
-// A request of this connection was answered, or its token was reviewed.
+// A request of this connection was answered, or the token was reviewed.
 void connections_served(struct connections *connections, int fd, int64_t now_ns);
 
-// Its socket is about to be closed.
+// The socket is about to be closed.
 void connections_remove(struct connections *connections, int fd);
 
 // The socket of a connection with a request that has timed out, to be shut down; -1: no more.

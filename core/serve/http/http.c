@@ -29,7 +29,7 @@ static int64_t stalled_ns(void *host) {
     return host_stalled_ns(host);
 }
 
-static struct error *review(void *ctx, const struct request *request, struct response *response) {
+static struct error *review_by_host(void *ctx, const struct request *request, struct response *response) {
     return host_ask(ctx, ENGINE_MANAGEMENT, request, response);
 }
 
@@ -42,7 +42,7 @@ void http_source_init(struct http_source *source, struct host *host, const struc
                                    .free_snapshot = host_snapshot_free,
                                    .stalled_ns = stalled_ns,
                                    .api = api,
-                                   .review = review,
+                                   .review = review_by_host,
                                    .endpoint = find_endpoint,
                                    .ctx = host,
                                    .patience_ns = HTTP_PATIENCE_NS};
@@ -82,7 +82,7 @@ void http_served(struct web_call *call) {
 }
 
 // Who the caller is, and whether one more stream is allowed.
-static struct error *admit(struct web_call *call, unsigned *code) {
+static struct error *admit_call(struct web_call *call, unsigned *code) {
     enum connection_kind kind = call->route->kind;
     struct error *error = access_check(call, code);
     if (error || kind == CONNECTION_SHORT || http_claim(call))
@@ -92,7 +92,7 @@ static struct error *admit(struct web_call *call, unsigned *code) {
                      connections_user_limit(kind));
 }
 
-static void serve(struct web_call *call) {
+static void serve_call(struct web_call *call) {
     struct http_server *server = call->server;
     bool lasts = call->route->kind != CONNECTION_SHORT;
     if (!turnstile_enter(&server->answers)) {
@@ -101,7 +101,7 @@ static void serve(struct web_call *call) {
     }
     unsigned code = MHD_HTTP_SERVICE_UNAVAILABLE;
     struct error *error =
-        atomic_load(&server->stopping) ? error_new(ERROR_STOPPED, "the host is stopping") : admit(call, &code);
+        atomic_load(&server->stopping) ? error_new(ERROR_STOPPED, "the host is stopping") : admit_call(call, &code);
     bool admitted = !error;
     if (admitted && !lasts)
         error = call->route->serve(call);
@@ -122,7 +122,7 @@ static enum MHD_Result answer_now(struct web_call *call) {
 }
 
 // May wait.
-static void answer(struct web_call *call) {
+static void answer_request(struct web_call *call) {
     const struct route *route = call->route;
     if (!new_tokens_admit(call))
         return;
@@ -133,16 +133,16 @@ static void answer(struct web_call *call) {
                  "%zu such requests are open already, the most that this host serves at once",
                  connections_limit(route->kind));
     else
-        serve(call);
+        serve_call(call);
 }
 
-// The request is complete. While it is being answered, and while an answer has no end, no timeout applies: a reader may
-// be as slow as it likes.
+// The request is complete. During the work for an answer, and for an answer without an end, no timeout applies: a
+// client may read as slowly as a person does.
 static enum MHD_Result handle_request(struct web_call *call) {
     if (call->route->make)
         return answer_now(call);
     (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
-    answer(call);
+    answer_request(call);
     if (!call->reader.read)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, CONNECTION_IDLE_S);
     return web_queue(call);
@@ -260,7 +260,7 @@ static void keep_alive(int fd) {
         (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
-// libmicrohttpd closes a socket that it rejects.
+// libmicrohttpd closes a rejected socket.
 static void add_connection(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
     keep_alive(fd);
     (void)MHD_add_connection(ctx, fd, address, len);
@@ -282,7 +282,7 @@ static struct error *start_daemon(struct http_server *server) {
 }
 
 // *fd becomes -1 once the acceptor owns the descriptor.
-static struct error *start(struct http_server *server, const struct http_tls *tls, int *fd) {
+static struct error *start_server(struct http_server *server, const struct http_tls *tls, int *fd) {
     const struct http_source *source = &server->source;
     int64_t review_ns = source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS;
     TRY(ui_open(&server->ui));
@@ -318,7 +318,7 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
     pthread_cond_init(&server->session_over, NULL);
     turnstile_init(&server->answers, ANSWERS_AT_ONCE, ANSWERS_WAITING);
     new_tokens_init(&server->new_tokens);
-    struct error *error = start(server, tls, &fd);
+    struct error *error = start_server(server, tls, &fd);
     if (fd >= 0)
         close(fd);
     if (error)
@@ -353,7 +353,7 @@ uint16_t http_server_port(const struct http_server *server) {
     return server->port;
 }
 
-// Every thread of a connection that reads from its client ends.
+// Ends every thread of a connection that reads from a client.
 static void shut_down_all(struct http_server *server) {
     pthread_mutex_lock(&server->lock);
     for (size_t i = 0; i < server->connections.count; i++)
@@ -367,10 +367,10 @@ void http_server_stop(struct http_server *server) {
     if (!server)
         return;
     atomic_store(&server->stopping, true);
-    acceptor_stop(server->acceptor); // first, since it adds connections
+    acceptor_stop(server->acceptor); // first, since the acceptor adds connections
     shut_down_all(server);
     if (server->daemon)
-        MHD_stop_daemon(server->daemon); // waits for the threads of its connections
+        MHD_stop_daemon(server->daemon); // waits for the threads of all connections
     tls_free(server->tls);
     grants_free(server->grants);
     auth_free(server->auth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP server: a thread of its own (libmicrohttpd) that answers probes and /metrics at once, from a snapshot, and
-// leaves everything else to threads that may wait (tasks.h).
+// The HTTP server, over libmicrohttpd, with a thread for each connection. Probes and /metrics are answered at once, from a
+// snapshot; all other requests may wait for the engine, an API server or a worker.
 #ifndef WHARF_SERVE_HTTP_H
 #define WHARF_SERVE_HTTP_H
 
@@ -32,7 +32,7 @@ struct http_server;
 // when this returns. ERROR_INVALID for another kind of address, ERROR_IO for one that cannot be used.
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out);
 
-// The same over TLS; NULL: plain HTTP. ERROR_INVALID if the files are no certificate and its key.
+// The same over TLS; NULL: plain HTTP. ERROR_INVALID if the files are not a certificate and the key.
 struct http_tls {
     const char *cert_file, *key_file; // see tls.h
 };
@@ -40,7 +40,8 @@ struct error *http_tls_check(const struct http_tls *tls);
 struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
                                     struct http_server **out);
 
-// The same on a listening socket that does not block, also a Unix socket; takes it, also on failure. Its port is 0.
+// The same on a listening socket that does not block, also a Unix socket. Takes the socket, also on failure; the port
+// is 0.
 struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
                                    struct http_server **out);
 

@@ -46,7 +46,7 @@ unsigned page_metrics(struct http_server *server, struct buffer *body) {
     return error ? failed(error, body) : MHD_HTTP_OK;
 }
 
-// The page has no data of its own: its requests to the API are subject to the API's rules.
+// The page has no data of its own; the requests of the page are subject to the API's rules.
 unsigned page_ui(struct http_server *server, struct buffer *body) {
     buffer_append(body, server->ui.html, server->ui.len);
     return MHD_HTTP_OK;

@@ -31,7 +31,7 @@ static bool matches(const struct route *route, const char *path) {
     return route->segments > 0 ? text_has_prefix(path, route->path) : strcmp(path, route->path) == 0;
 }
 
-static const struct route *find(const struct route *routes, size_t count, const char *path) {
+static const struct route *find_route(const struct route *routes, size_t count, const char *path) {
     for (size_t i = 0; i < count; i++)
         if (matches(&routes[i], path))
             return &routes[i];
@@ -39,9 +39,9 @@ static const struct route *find(const struct route *routes, size_t count, const 
 }
 
 const struct route *route_find(const char *path, bool with_api) {
-    const struct route *route = find(probes, sizeof probes / sizeof probes[0], path);
+    const struct route *route = find_route(probes, sizeof probes / sizeof probes[0], path);
     if (!route && with_api)
-        route = find(api, sizeof api / sizeof api[0], path);
+        route = find_route(api, sizeof api / sizeof api[0], path);
     return route;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server, and one request to it with its answer. libmicrohttpd gives each connection a thread, on which a request
+// The server, and one request with the answer. libmicrohttpd gives each connection a thread, on which a request
 // may wait for the engine, an API server or a worker.
 #ifndef WHARF_SERVE_SERVER_H
 #define WHARF_SERVE_SERVER_H
@@ -60,7 +60,7 @@ enum access {
 
 struct web_call;
 struct route {
-    const char *path; // with a slash at its end: `segments` more parts follow
+    const char *path; // a slash at the end: `segments` more parts follow
     size_t segments;
     enum access access;
     enum connection_kind kind;
@@ -71,7 +71,7 @@ struct route {
     struct error *(*serve)(struct web_call *call);
 };
 
-// route.c. NULL: there is none. `with_api` false: only paths that have no API behind them.
+// route.c. NULL: there is none. `with_api` false: only paths without the API.
 const struct route *route_find(const char *path, bool with_api);
 // Splits the rest of a path into exactly `count` segments, none of them empty; changes `rest`.
 bool route_split(char *rest, size_t count, const char **segments);
@@ -99,7 +99,7 @@ struct web_call {
     const struct route *route;
     int fd;
     bool local;        // from a loopback address to one, for a name of this machine
-    bool upgraded;     // its session frees the call
+    bool upgraded;     // the session frees the call
     char *path, *rest; // percent-decoded
     const char *segments[ROUTE_SEGMENTS];
     struct api_parameter *parameters; // in their order
@@ -131,7 +131,7 @@ const char *web_header(const struct web_call *call, const char *name); // NULL: 
 void web_answer(struct web_call *call, unsigned code, const char *content_type, struct buffer *body);
 // A metav1.Status with the usual reason of the code.
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-// 200, with the bytes of the reader. `note` goes into the header Wharf-Note; it may be NULL, and is copied.
+// 200, with the bytes of the reader. `note` goes into the header Wharf-Note; NULL is fine, and the text is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
 // 101 with `headers`, which are copied.
 void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
@@ -140,7 +140,7 @@ void web_upgrade_close(struct web_call *call); // ends an upgraded connection
 
 // Queues the answer of the call.
 enum MHD_Result web_queue(struct web_call *call);
-// A plain answer, at once. `policy`: its Content-Security-Policy; NULL: nothing is allowed.
+// A plain answer, at once. `policy`: the Content-Security-Policy; NULL: nothing is allowed.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
                                const char *policy, struct buffer *body);
 
@@ -148,7 +148,7 @@ enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code,
 bool http_extend(struct web_call *call, enum connection_kind kind);
 // False: the user of the call has as many of the kind open as one may have.
 bool http_claim(struct web_call *call);
-void http_served(struct web_call *call); // the request was answered, or its token was reviewed
+void http_served(struct web_call *call); // the request was answered, or the token was reviewed
 
 // access.c. The token that decides about the call; NULL: the call needs none, or has none.
 const char *access_token(const struct web_call *call);

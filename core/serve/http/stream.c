@@ -89,7 +89,7 @@ void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void set(struct stream *stream, bool *flag) {
+static void set_flag(struct stream *stream, bool *flag) {
     pthread_mutex_lock(&stream->lock);
     *flag = true;
     pthread_cond_broadcast(&stream->changed);
@@ -98,11 +98,11 @@ static void set(struct stream *stream, bool *flag) {
 }
 
 void stream_begin(struct stream *stream) {
-    set(stream, &stream->begun);
+    set_flag(stream, &stream->begun);
 }
 
 void stream_end(struct stream *stream) {
-    set(stream, &stream->ended);
+    set_flag(stream, &stream->ended);
 }
 
 void stream_wait(struct stream *stream) {
@@ -113,7 +113,7 @@ void stream_wait(struct stream *stream) {
 }
 
 void stream_abandon(struct stream *stream) {
-    set(stream, &stream->abandoned);
+    set_flag(stream, &stream->abandoned);
     pthread_mutex_lock(&stream->lock);
     if (stream->wake)
         stream->wake(stream->wake_ctx);

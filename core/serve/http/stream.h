@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes from a producing thread to the thread of a connection, through a ring of fixed size. The producer waits while
-// the ring is full, so a slow client holds back its own producer only.
+// the ring is full, so a slow client holds back one producer only.
 #ifndef WHARF_SERVE_STREAM_H
 #define WHARF_SERVE_STREAM_H
 

@@ -24,7 +24,7 @@ struct certificate {
     unsigned count;
     gnutls_privkey_t key;
     struct certificate *older;
-    int64_t replaced_ns; // a handshake that began before may still use it
+    int64_t replaced_ns; // a handshake that began before may still use the certificate
 };
 
 struct tls {
@@ -98,7 +98,7 @@ static bool is_pair(const struct certificate *certificate) {
     return same;
 }
 
-static struct error *load(const struct tls *tls, struct certificate **out) {
+static struct error *load_certificate(const struct tls *tls, struct certificate **out) {
     struct certificate *made = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory();
@@ -121,7 +121,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
 }
 
 // Whether a file is another one than at the last call.
-static bool look(struct tls *tls) {
+static bool files_changed(struct tls *tls) {
     const char *const files[] = {tls->cert_file, tls->key_file};
     bool changed = false;
     for (size_t i = 0; i < 2; i++) {
@@ -150,7 +150,7 @@ static void refresh(struct tls *tls) {
     tls->checked_ns = now_ns;
     drop_old(tls, now_ns);
     struct certificate *fresh = NULL;
-    struct error *error = look(tls) ? load(tls, &fresh) : NULL;
+    struct error *error = files_changed(tls) ? load_certificate(tls, &fresh) : NULL;
     if (error)
         log_fields(LOG_WARN, "the served certificate was not replaced", {"error", error_text(error)});
     error_free(error);
@@ -162,7 +162,7 @@ static void refresh(struct tls *tls) {
     tls->current = fresh;
 }
 
-// GnuTLS passes the session alone; libmicrohttpd has made the connection its pointer.
+// GnuTLS passes the session alone; libmicrohttpd has made the connection the pointer of the session.
 static int give_certificate(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
                             const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **chain,
                             unsigned *count, gnutls_privkey_t *key) {
@@ -200,8 +200,8 @@ struct error *tls_new(const char *cert_file, const char *key_file, struct tls **
     if (!error && (!(tls->cert_file = strdup(cert_file)) || !(tls->key_file = strdup(key_file))))
         error = error_no_memory();
     if (!error) {
-        (void)look(tls);
-        error = load(tls, &tls->current);
+        (void)files_changed(tls);
+        error = load_certificate(tls, &tls->current);
     }
     if (error)
         tls_free(tls);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate of a server over TLS, with GnuTLS as libmicrohttpd. Its files are read again when they change, and
-// used from the next handshake on.
+// The certificate of a server over TLS, with GnuTLS as libmicrohttpd. A changed file is read again, for
+// the next handshakes.
 #ifndef WHARF_SERVE_TLS_H
 #define WHARF_SERVE_TLS_H
 

@@ -38,8 +38,8 @@ static bool is_passed_on(const struct web_call *call) {
     return false;
 }
 
-// A page of the web cannot read an answer, but its requests come from this machine too (Fetch section 3.2; Fetch
-// Metadata section 2.4).
+// A page of the web cannot read an answer, but the requests of the page come from this machine too (Fetch section 3.2;
+// Fetch Metadata section 2.4).
 static bool is_of_other_page(const struct web_call *call) {
     const char *site = web_header(call, "Sec-Fetch-Site"), *origin = web_header(call, "Origin");
     const char *host = web_header(call, "Host");
@@ -49,7 +49,7 @@ static bool is_of_other_page(const struct web_call *call) {
     return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
 }
 
-// A Unix socket, with a mode that admits its callers, or loopback addresses at both ends.
+// A Unix socket, with a mode that admits the callers, or loopback addresses at both ends.
 static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
     union socket_address own = {.storage = {0}};
     socklen_t len = sizeof own;
@@ -58,7 +58,7 @@ static bool is_on_this_machine(const struct web_call *call, const struct sockadd
     return own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(peer));
 }
 
-// Both ends are this machine, and nobody passes it on for somebody else.
+// Both ends are this machine, and no proxy passes the request on.
 static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
     return is_on_this_machine(call, peer) && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
            !is_of_other_page(call);

@@ -48,7 +48,7 @@ static void print_stops(const struct guard_status *status, struct buffer *out) {
 void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out) {
     metrics_single(out, "wharf_guard_leases", "gauge", "Leases of the host that are held.", status->leases);
     metrics_single(out, "wharf_guard_leases_missed", "gauge",
-                   "Those of them that are not renewed any more: their mirrors are stopped.", status->missed);
+                   "Held Leases that the host does not renew any more: the guard stops the mirrors.", status->missed);
     if (status->heard_wall_ns)
         metrics_single(out, "wharf_guard_heard_timestamp_seconds", "gauge",
                        "When the host was last heard of, of the Lease of which that is longest ago.",

@@ -6,9 +6,9 @@
 #include "core/host/lease/guard_run.h"
 #include "core/serve/metrics/metrics.h"
 
-#define GUARD_STALL_NS (60 * CLOCK_SECOND) // its thread looks every 15 s at least
+#define GUARD_STALL_NS (60 * CLOCK_SECOND) // the thread of the guard runs every 15 s at least
 
-// Each appends its page. False: not alive, or not ready.
+// Each appends a page. False: not alive, or not ready.
 bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct buffer *out);
 bool guard_page_ready(const struct guard_status *status, int64_t now_ns, struct buffer *out);
 void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out);

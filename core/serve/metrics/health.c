@@ -35,8 +35,8 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
     return 1;
 }
 
-// A line for a cluster that is refused because of its identity; returns how many. No uid: a worker that knew another
-// one's could report it as its own.
+// A line for a cluster that is refused because of its identity; returns how many. No uid: a worker that knew the uid of
+// another worker could report that uid.
 static size_t explain_refusal(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     bool refused = *snapshot->stats.clusters[cluster].refused != '\0';
     if (refused)
@@ -62,8 +62,7 @@ static size_t explain_watches(const struct host_snapshot *snapshot, size_t clust
     return lines;
 }
 
-// Why it has never been in sync: everything that is missing, including lost workers, although they alone do not prevent
-// it.
+// Why the host has never been in sync: everything that is missing, also lost workers, which alone do not prevent this.
 static void explain_start(const struct host_snapshot *snapshot, struct buffer *out) {
     size_t lines = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
@@ -83,7 +82,7 @@ static void explain_unknown(const struct host_snapshot *snapshot, struct buffer 
     }
 }
 
-// A standby is ready: it takes over at once.
+// A standby is ready: a standby takes over at once.
 static void explain_election(const struct election_state *state, struct buffer *out) {
     if (state->mode == ELECTION_ON && state->held == 0)
         buffer_printf(out, "stands by: %s%s\n",

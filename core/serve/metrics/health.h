@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the host is ready, and if not, why. A lost worker is normal operation: once the host has been in
-// sync, only the management cluster can make it unready.
+// sync, only the management cluster can make the host unready.
 #ifndef WHARF_SERVE_HEALTH_H
 #define WHARF_SERVE_HEALTH_H
 
@@ -8,7 +8,7 @@
 
 #define HEALTH_STALL_NS (30 * CLOCK_SECOND)
 
-// Whether the engine makes progress. Appends "ok\n", or a line that says for how long it has not.
+// Whether the engine makes progress. Appends "ok\n", or a line with the duration of the stall.
 bool health_alive(int64_t stalled_ns, struct buffer *out);
 
 // Appends "ok\n", or one line a reason; and a line for each worker that is refused. `been_in_sync` is kept by the

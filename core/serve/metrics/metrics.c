@@ -23,7 +23,8 @@ static const char *const meter_labels[] = {
 
 static void print_calls(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_adapter_call_duration_seconds";
-    metrics_family(out, name, "summary", "Time spent in the functions of adapters; those never called are omitted.");
+    metrics_family(out, name, "summary",
+                   "Time spent in the functions of adapters, without functions that were never called.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         for (size_t f = 0; f < ADAPTER_FUNCTIONS; f++) {
             const struct call_time *time = &s->stats.kinds[k].calls[f];
@@ -71,7 +72,7 @@ static void print_dropped_pod_events(const struct host_snapshot *s, struct buffe
                                                     [METER_PODS_CROWDED] = "crowded",
                                                     [METER_PODS_UNREAD] = "unreadable"};
     const char *name = "wharf_pod_events_dropped_total";
-    metrics_family(out, name, "counter", "Events of pods, or reports of them, that became no Event on a workload.");
+    metrics_family(out, name, "counter", "Events of pods, or reports, that became no Event on a workload.");
     for (size_t c = 1; c < s->stats.n_clusters; c++) {
         for (size_t i = 0; i < METER_PODS; i++)
             if (reasons[i])
@@ -82,7 +83,7 @@ static void print_dropped_pod_events(const struct host_snapshot *s, struct buffe
     }
 }
 
-// As Prometheus has it: cpu in cores, everything else in its unit.
+// As in Prometheus: cpu in cores, other resources in the unit of the resource.
 static double in_units(const char *resource, int64_t amount) {
     return strcmp(resource, "cpu") == 0 ? (double)amount / 1000 : (double)amount;
 }
@@ -104,7 +105,7 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
     }
 }
 
-// The names are those that annotations have: anybody who may change a workload can write one.
+// The names come from annotations: every user who may change a workload can write one.
 static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_workloads_on_unknown_worker";
     metrics_family(out, name, "gauge", "Unfinished workloads that are placed in a worker that is not configured.");
@@ -150,11 +151,11 @@ static void print_tokens(const struct live_notes *live, bool lifetime, struct bu
 
 static void print_leader(const struct host_snapshot *s, struct buffer *out) {
     bool elected = s->election.mode == ELECTION_ON;
-    metrics_single(out, "wharf_leader", "gauge", "1 where this host leads: it decides and writes; else 0.",
+    metrics_single(out, "wharf_leader", "gauge", "1 where this host leads, so decides and writes; else 0.",
                    s->running && election_writes(&s->election));
     metrics_single(out, "wharf_shards", "gauge", "Parts into which the workloads are divided; 0 without election.",
                    elected ? s->election.shards : 0);
-    metrics_single(out, "wharf_shards_held", "gauge", "Those that this host holds the lease of.",
+    metrics_single(out, "wharf_shards_held", "gauge", "Shards with a lease that this host holds.",
                    elected ? s->election.held : 0);
     metrics_single(out, "wharf_lease_transitions_total", "counter", "How often this host took a lease.",
                    elected ? s->election.transitions : 0);
@@ -164,7 +165,7 @@ static void print_leader(const struct host_snapshot *s, struct buffer *out) {
 }
 
 void metrics_print_process(const struct metrics_process *process, struct buffer *out) {
-    metrics_family(out, "wharf_build_info", "gauge", "The version of the host and of its adapter ABI; always 1.");
+    metrics_family(out, "wharf_build_info", "gauge", "The version of the host and of the adapter ABI; always 1.");
     char abi[32];
     snprintf(abi, sizeof abi, "%d.%d", WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
     metrics_sample(out, "wharf_build_info", LABELS({"version", WHARF_VERSION}, {"abi", abi}), 1);
@@ -184,10 +185,11 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     metrics_print_families(snapshot, out);
     print_durations(snapshot, out);
     print_dropped_pod_events(snapshot, out);
-    print_amounts(snapshot, out, "wharf_worker_allocatable", "Allocatable resources of these nodes, cpu in cores.",
+    print_amounts(snapshot, out, "wharf_worker_allocatable", "Allocatable resources of the nodes, cpu in cores.",
                   false);
     print_amounts(snapshot, out, "wharf_worker_unused",
-                  "The part of them that no pod requests; workloads placed a moment ago are not subtracted.", true);
+                  "Allocatable resources that no pod requests; workloads placed a moment ago are not subtracted.",
+                  true);
     print_unknown(snapshot, out);
     print_calls(snapshot, out);
     print_latencies(snapshot, out);

@@ -23,7 +23,7 @@ static void print_label_value(struct buffer *out, const char *value) {
     }
 }
 
-static void series(struct buffer *out, const char *name, const char *ending, const struct label *labels) {
+static void print_series(struct buffer *out, const char *name, const char *ending, const struct label *labels) {
     buffer_text(out, name);
     buffer_text(out, ending);
     for (const struct label *l = labels; l && l->name; l++) {
@@ -39,12 +39,12 @@ static void print_double(struct buffer *out, double value) {
 }
 
 void metrics_sample(struct buffer *out, const char *name, const struct label *labels, uint64_t value) {
-    series(out, name, "", labels);
+    print_series(out, name, "", labels);
     buffer_printf(out, "%" PRIu64 "\n", value);
 }
 
 void metrics_sample_double(struct buffer *out, const char *name, const struct label *labels, double value) {
-    series(out, name, "", labels);
+    print_series(out, name, "", labels);
     print_double(out, value);
 }
 
@@ -72,12 +72,12 @@ void metrics_buckets(struct buffer *out, const char *name, const struct label *l
             snprintf(bound, sizeof bound, "%g", (double)bounds_ns[i] / 1e9);
         else
             snprintf(bound, sizeof bound, "+Inf");
-        series(out, name, "_bucket", all);
+        print_series(out, name, "_bucket", all);
         buffer_printf(out, "%" PRIu64 "\n", sum);
     }
-    series(out, name, "_sum", labels);
+    print_series(out, name, "_sum", labels);
     print_double(out, (double)sum_ns / 1e9);
-    series(out, name, "_count", labels);
+    print_series(out, name, "_count", labels);
     buffer_printf(out, "%" PRIu64 "\n", sum);
 }
 

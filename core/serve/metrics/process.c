@@ -32,7 +32,7 @@ static uint64_t resident_bytes(void) {
     return field(statm.data, RESIDENT_FIELD) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-// The name in field 2 may contain spaces and parentheses: counting begins after its last parenthesis, at field 3.
+// The name in field 2 may contain spaces and parentheses: counting begins after the last parenthesis, at field 3.
 static double start_seconds(void) {
     AUTO_BUFFER(stat, PROC_FILE_MAX);
     struct error *error = text_read_file("/proc/self/stat", PROC_FILE_MAX, &stat);
@@ -44,7 +44,7 @@ static double start_seconds(void) {
     if (!rest || rest[1] != ' ')
         return 0;
     double since_boot = (double)field(rest + 2, START_TIME_FIELD - 2) / (double)sysconf(_SC_CLK_TCK);
-    struct moment now = clock_now(); // its monotonic clock counts from boot
+    struct moment now = clock_now(); // the monotonic clock counts from boot
     return (double)(now.wall_ns - now.mono_ns) / 1e9 + since_boot;
 }
 

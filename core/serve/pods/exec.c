@@ -27,7 +27,7 @@ struct exec_session {
     char *early;
 };
 
-// Those of the client's subprotocols that are known (k8s.io/apimachinery remotecommand), as a list; free().
+// The known ones of the client's subprotocols (k8s.io/apimachinery remotecommand), as a list; free().
 static char *subprotocols(const struct web_call *call) {
     static const char *const known[] = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
     const char *given = web_header(call, "Sec-WebSocket-Protocol");
@@ -83,7 +83,7 @@ static struct error *refusal(const struct exec_session *session, const struct tu
                      message ? message : "its API server did not accept the session");
 }
 
-// The words as a shell would read them. A long command is cut, with a mark at its end.
+// The words as a shell would read them. A long command is cut, with a mark at the end.
 static void describe_command(const struct web_call *call, struct buffer *out) {
     AUTO_BUFFER(words, PATH_MAX_BYTES * 4);
     for (size_t i = 0; i < call->n_parameters; i++)
@@ -163,7 +163,7 @@ static void *run_session(void *arg) {
     return NULL;
 }
 
-// A thread of its own passes the bytes on: over TLS, that of the connection encrypts them meanwhile.
+// A separate thread passes the bytes on: over TLS, the thread of the connection encrypts meanwhile.
 static void start_session(void *ctx, int fd, const char *early, size_t early_len) {
     struct exec_session *session = ctx;
     struct http_server *server = session->call->server;

@@ -20,7 +20,7 @@ void log_lines_resume(struct log_lines *lines) {
     text_copy(lines->before, sizeof lines->before, lines->last);
 }
 
-// Length of the timestamp and its space at the start of a line; 0: there is none.
+// Length of the timestamp and the space at the start of a line; 0: there is none.
 static size_t stamp_of(const char *line, size_t len, char stamp[LOG_STAMP_MAX]) {
     const char *space = memchr(line, ' ', len < LOG_STAMP_MAX ? len : LOG_STAMP_MAX);
     if (!space || space == line || line[0] < '0' || line[0] > '9')
@@ -46,7 +46,7 @@ static bool is_known(struct log_lines *lines, const char *line, size_t len, size
     return false;
 }
 
-// A line, or a part of one: `whole` if its end is in it.
+// A line, or a part of one; `whole`: with the end of the line.
 static bool pass_on(struct log_lines *lines, const char *line, size_t len, bool whole, log_write write, void *ctx) {
     bool begins = !lines->inside;
     size_t width = 0;

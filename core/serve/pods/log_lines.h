@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One container's log on its way to a reader: lines get a prefix, and lose the timestamp that was asked for only to
-// resume after a broken connection.
+// The log of one container on the way to a reader: lines get a prefix, and lose the timestamp that was asked for only
+// to resume after a broken connection.
 #ifndef WHARF_SERVE_LOG_LINES_H
 #define WHARF_SERVE_LOG_LINES_H
 

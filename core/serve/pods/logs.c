@@ -23,7 +23,7 @@ static bool is_over(const struct log_session *session) {
     return atomic_load(session->target.stop) || !stream_is_read(session->stream) || grant_is_lost(session->call->grant);
 }
 
-static void describe(const struct log_session *session, struct buffer *note) {
+static void describe_session(const struct log_session *session, struct buffer *note) {
     const struct target *target = &session->target;
     if (target->pods.count == 0) {
         buffer_text(note, "waiting for a pod");
@@ -65,7 +65,7 @@ void logs_answer(struct log_session *session) {
     if (session->answered)
         return;
     AUTO_BUFFER(note, 1024);
-    describe(session, &note);
+    describe_session(session, &note);
     session->answered = true;
     web_stream(session->call, WEB_TEXT, note.data, &(struct web_reader){read_log, end_session, session});
     stream_begin(session->stream);
@@ -103,7 +103,7 @@ static void write_failures(struct log_session *session) {
     }
 }
 
-static struct error *begin(struct log_session *session) {
+static struct error *begin_session(struct log_session *session) {
     bool moved = false;
     struct error *error = target_locate(&session->target, &moved);
     bool awaited = session->options.follow && (!error || session->target.awaited);
@@ -120,7 +120,7 @@ static struct error *begin(struct log_session *session) {
     return error ? error : wait_for_first(session);
 }
 
-// The pods as they are now: new ones are joined. False: nothing more will come.
+// Reads the pods again, and begins to read new ones. False: nothing more will come.
 static bool refresh(struct log_session *session) {
     bool moved = false;
     struct error *error = target_locate(&session->target, &moved);
@@ -138,7 +138,7 @@ static bool refresh(struct log_session *session) {
     return !session->target.mirror.finished || logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0;
 }
 
-static void wake(void *transport) {
+static void wake_transport(void *transport) {
     curl_transport_wakeup(transport);
 }
 
@@ -150,10 +150,10 @@ static void read_until(struct log_session *session, int64_t due_ns) {
         (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
         return;
     }
-    stream_on_gone(session->stream, wake, transport);
+    stream_on_gone(session->stream, wake_transport, transport);
     curl_transport_poll(transport, clock_earlier(wait_ns, GRANT_NS));
     logs_expire(session, clock_now().mono_ns);
-    stream_on_gone(session->stream, NULL, NULL); // it may be replaced
+    stream_on_gone(session->stream, NULL, NULL); // the transport may be replaced
 }
 
 static void follow(struct log_session *session) {
@@ -191,7 +191,7 @@ static void write_lost_grant(const struct log_session *session) {
 
 static void *run_session(void *arg) {
     struct log_session *session = arg;
-    struct error *error = begin(session);
+    struct error *error = begin_session(session);
     if (!error) {
         logs_answer(session);
         (session->options.follow ? follow : read_once)(session);

@@ -10,7 +10,7 @@
 #include "core/serve/pods/targets.h"
 
 #define LOGS_SOURCES 128       // containers that are read at once
-#define LOGS_SOURCES_ALL 1024U // by all readers, if there are file descriptors for them
+#define LOGS_SOURCES_ALL 1024U // by all readers, within the limit of file descriptors
 
 struct log_options {
     bool follow, all_pods, timestamps;
@@ -32,13 +32,13 @@ struct log_source { // one container
     char *pod, *container, *prefix; // prefix NULL: none
     struct log_lines lines;
     uint64_t exchange;
-    int64_t opens_by_ns; // while it is opening
+    int64_t opens_by_ns; // while opening
     enum log_state state;
-    bool late;    // it was not opened in time
+    bool late;    // the worker did not open the log in time
     bool broken;  // the connection did, not the log
-    bool new_pod; // it came after the first ones: its log is read from the beginning
+    bool new_pod; // a later pod: the log is read from the beginning
     int64_t restarts;
-    char *problem; // why it failed
+    char *problem; // why the log could not be opened
 };
 
 struct log_session {
@@ -48,7 +48,7 @@ struct log_session {
     struct stream *stream;
     pthread_t thread; // the producer
     bool answered;
-    struct error *failure; // before it was answered; NULL: none
+    struct error *failure; // before the answer began; NULL: none
     struct log_source *sources[LOGS_SOURCES];
     size_t n_sources;
     bool full; // there are more containers
@@ -61,7 +61,7 @@ void logs_answer(struct log_session *session);
 // Reads the containers that have a log now and are not read yet. `first`: for the first time.
 struct error *logs_open_sources(struct log_session *session, bool first);
 void logs_close_sources(struct log_session *session);
-// Gives up those that the worker has not opened in time: a server may accept a connection and say nothing.
+// Gives up logs that the worker has not opened in time: a server may accept a connection and say nothing.
 void logs_expire(struct log_session *session, int64_t now_ns);
 size_t logs_count(const struct log_session *session, enum log_state state);
 

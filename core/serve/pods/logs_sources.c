@@ -64,8 +64,8 @@ static bool put_query(const struct log_source *source, bool again, struct buffer
     return !path->failed;
 }
 
-// `again`: it was read before.
-static struct error *begin(struct log_source *source, bool again) {
+// `again`: for the second time or later.
+static struct error *begin_source(struct log_source *source, bool again) {
     struct transport *transport = source->session->target.direct.transport;
     AUTO_BUFFER(path, 4096);
     if (!put_query(source, again, &path))
@@ -124,21 +124,21 @@ size_t logs_count(const struct log_session *session, enum log_state state) {
     return count;
 }
 
-static struct log_source *find(const struct log_session *session, const char *pod, const char *container) {
+static struct log_source *find_source(const struct log_session *session, const char *pod, const char *container) {
     for (size_t i = 0; i < session->n_sources; i++)
         if (strcmp(session->sources[i]->pod, pod) == 0 && strcmp(session->sources[i]->container, container) == 0)
             return session->sources[i];
     return NULL;
 }
 
-// Each takes a file descriptor. A session may have as many as it leaves to the others, and one in any case.
+// Each takes a file descriptor. A session may have as many as remain for others, and one in any case.
 static bool has_place(const struct log_session *session) {
     size_t used = atomic_load(&session->call->server->log_sources), most = session->call->server->max_log_sources;
     return session->n_sources == 0 || (session->n_sources < LOGS_SOURCES && session->n_sources + used <= most);
 }
 
-static struct error *add(struct log_session *session, const struct pod *pod, const struct pod_container *container,
-                         bool first) {
+static struct error *add_source(struct log_session *session, const struct pod *pod,
+                                const struct pod_container *container, bool first) {
     session->full = !has_place(session);
     if (session->full)
         return NULL;
@@ -151,7 +151,7 @@ static struct error *add(struct log_session *session, const struct pod *pod, con
     source->pod = strdup(pod->name);
     source->container = strdup(container->name);
     source->prefix = session->options.all_pods ? text_format("[%s/%s] ", pod->name, container->name) : NULL;
-    // A log that is followed is resumed by the timestamp of its last line.
+    // A broken log is resumed by the timestamp of the last line.
     bool stamped = session->options.timestamps || session->options.follow;
     log_lines_init(&source->lines, source->prefix, stamped, session->options.timestamps);
     if (!source->pod || !source->container || (session->options.all_pods && !source->prefix)) {
@@ -160,10 +160,10 @@ static struct error *add(struct log_session *session, const struct pod *pod, con
     }
     session->sources[session->n_sources++] = source;
     atomic_fetch_add(&session->call->server->log_sources, 1);
-    return begin(source, false);
+    return begin_source(source, false);
 }
 
-// A container that is being read, or was: reads it again after a restart or a broken connection.
+// A container that is being read, or was: reads the log again after a restart or a broken connection.
 static struct error *look_again(struct log_source *source, const struct pod_container *container) {
     bool over = source->state == LOG_ENDED || source->state == LOG_FAILED;
     bool restarted = container->restarts > source->restarts;
@@ -174,25 +174,25 @@ static struct error *look_again(struct log_source *source, const struct pod_cont
         source->new_pod = source->new_pod || restarted;
         source->lines.last[0] = '\0';
         log_lines_resume(&source->lines);
-        return container->running || source->state == LOG_FAILED ? begin(source, false) : NULL;
+        return container->running || source->state == LOG_FAILED ? begin_source(source, false) : NULL;
     }
     if (!source->broken && !container->running)
         return NULL;
     log_lines_resume(&source->lines);
-    return begin(source, true);
+    return begin_source(source, true);
 }
 
 static struct error *open_pod(struct log_session *session, const struct pod *pod, bool first) {
     const struct pod_container *container = NULL;
     struct error *error = target_container(pod, session->options.container, &container);
-    if (error && session->options.all_pods) { // others may have it
+    if (error && session->options.all_pods) { // other pods may have the container
         error_free(error);
         return NULL;
     }
     if (error)
         return error;
-    struct log_source *known = find(session, pod->name, container->name);
-    return known ? look_again(known, container) : add(session, pod, container, first);
+    struct log_source *known = find_source(session, pod->name, container->name);
+    return known ? look_again(known, container) : add_source(session, pod, container, first);
 }
 
 struct error *logs_open_sources(struct log_session *session, bool first) {
@@ -208,7 +208,8 @@ struct error *logs_open_sources(struct log_session *session, bool first) {
     if (error)
         return error;
     // One at a time: the next pod is read once the log of the former one has ended.
-    if (!find(session, pod->name, session->options.container ? session->options.container : pod->default_container) &&
+    if (!find_source(session, pod->name,
+                     session->options.container ? session->options.container : pod->default_container) &&
         logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0)
         return NULL;
     return open_pod(session, pod, first);

@@ -35,7 +35,7 @@ static ptrdiff_t client_write(int client, const void *bytes, size_t len) {
 }
 
 // Reads into an empty pipe. False: the source has ended.
-static bool fill(struct pipe *pipe, int client, struct tunnel *tunnel) {
+static bool fill_pipe(struct pipe *pipe, int client, struct tunnel *tunnel) {
     if (pipe->start < pipe->end)
         return true;
     ptrdiff_t count = tunnel ? tunnel_read(tunnel, pipe->bytes, SIZE) : client_read(client, pipe->bytes, SIZE);
@@ -44,9 +44,9 @@ static bool fill(struct pipe *pipe, int client, struct tunnel *tunnel) {
     return count >= 0;
 }
 
-// Moves the bytes that it can. False: one of the sides has ended, and its bytes were passed on.
+// Moves bytes without blocking. False: one of the sides has ended, after all of that side's bytes.
 static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
-    if (!fill(pipe, client, NULL))
+    if (!fill_pipe(pipe, client, NULL))
         return false;
     size_t len = pipe->end - pipe->start;
     ptrdiff_t sent = len > 0 ? tunnel_write(tunnel, pipe->bytes + pipe->start, len) : 0;
@@ -57,7 +57,7 @@ static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool
 
 static bool to_client(struct pipe *pipe, size_t max, const struct relay *relay, struct websocket_frames *frames,
                       bool *moved) {
-    if (!fill(pipe, relay->client, relay->tunnel))
+    if (!fill_pipe(pipe, relay->client, relay->tunnel))
         return false;
     size_t len = size_least(pipe->end - pipe->start, max);
     ptrdiff_t sent = len > 0 ? client_write(relay->client, pipe->bytes + pipe->start, len) : 0;
@@ -73,7 +73,7 @@ static bool is_full(const struct pipe *pipe) {
     return pipe->start < pipe->end;
 }
 
-// While one direction cannot be written, its source is not waited for: it would be ready all the time.
+// While one direction cannot be written, poll() leaves out the source, which would be ready all the time.
 static void wait_for(const struct pipe *up, const struct pipe *down, int client, int server) {
     struct pollfd polled[] = {
         {.fd = client, .events = (short)((is_full(up) ? 0 : POLLIN) | (is_full(down) ? POLLOUT : 0))},
@@ -82,7 +82,7 @@ static void wait_for(const struct pipe *up, const struct pipe *down, int client,
     (void)poll(polled, 2, POLL_MS);
 }
 
-// The rest of the frame that has begun. False: it does not come, or cannot be sent.
+// The rest of the frame that has begun. False: the rest does not come, or cannot be sent.
 static bool end_frame(const struct relay *relay, struct pipe *pipe, struct websocket_frames *frames) {
     int64_t until_ns = clock_now().mono_ns + END_NS;
     for (uint64_t rest; (rest = websocket_frames_rest(frames)) > 0;) {

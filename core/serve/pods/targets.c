@@ -8,7 +8,7 @@
 #include <string.h>
 
 // A worker that gives page after page, or is slow with each, holds a thread of the server.
-static struct error *get(void *ctx, const char *path, bool metadata, struct json **out) {
+static struct error *get_within_patience(void *ctx, const char *path, bool metadata, struct json **out) {
     struct target *target = ctx;
     if (clock_now().mono_ns >= target->until_ns)
         return error_new(ERROR_LIMIT, "it has taken longer than %d s",
@@ -64,7 +64,7 @@ struct error *target_read(struct target *target) {
         TRY(connect_to(target));
     target->moved = false;
     struct pods pods;
-    const struct pods_source source = {get, target};
+    const struct pods_source source = {get_within_patience, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
     struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
     if (error && error->code == ERROR_REFUSED)
@@ -102,7 +102,7 @@ void target_close(struct target *target) {
     target->namespace_ = target->name = NULL;
 }
 
-static int rank(const struct pod *pod) {
+static int pod_rank(const struct pod *pod) {
     if (strcmp(pod->phase, "Running") == 0)
         return 0;
     return strcmp(pod->phase, "Pending") == 0 ? 2 : 1;
@@ -123,7 +123,7 @@ struct error *target_pod(const struct target *target, const char *name, const st
     *out = NULL;
     for (size_t i = 0; i < target->pods.count; i++) {
         const struct pod *pod = &target->pods.list[i];
-        if (name ? strcmp(pod->name, name) == 0 : !*out || rank(pod) < rank(*out))
+        if (name ? strcmp(pod->name, name) == 0 : !*out || pod_rank(pod) < pod_rank(*out))
             *out = pod;
     }
     return *out ? NULL : no_pod(target, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror of a workload as /pods, /logs and /exec want it: its worker, over a connection of one's own, and its pods.
+// The mirror of a workload for /pods, /logs and /exec: the worker, over a separate connection, and the pods.
 #ifndef WHARF_SERVE_TARGETS_H
 #define WHARF_SERVE_TARGETS_H
 
@@ -12,9 +12,9 @@ struct target {
     const struct kind *kind;
     char *namespace_, *name;
     struct api_mirror mirror; // as last found
-    struct direct direct;     // to its worker
+    struct direct direct;     // to the worker
     struct pods pods;         // as last read
-    int64_t until_ns;         // for reading them
+    int64_t until_ns;         // for reading the pods
     bool moved;               // the connection is to be replaced
     bool awaited;             // there is no mirror now, but there will be
     const atomic_bool *stop;
@@ -26,7 +26,7 @@ struct error *target_open(const struct web_call *call, struct target *out);
 struct error *target_open_pods(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
-// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has
+// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: another mirror, or the worker has
 // another address: target_read will replace the connection, so all that is open over the old one must be closed before.
 struct error *target_locate(struct target *target, bool *moved);
 // Reads the pods of the mirror that was found.
@@ -35,10 +35,10 @@ struct error *target_read(struct target *target);
 // "w1 (attempt 2)".
 void target_describe(const struct target *target, struct buffer *out);
 
-// The pod of this name, or, if it is NULL, the one that people mean: the newest one that runs, or has run, or waits.
+// The pod of this name; NULL: the pod that people mean: the newest one that runs, or has run, or waits.
 // ERROR_NOT_FOUND: none.
 struct error *target_pod(const struct target *target, const char *name, const struct pod **out);
-// The container of this name, or the pod's default one. ERROR_INVALID: it has none of that name.
+// The container of this name, or the pod's default one. ERROR_INVALID: the pod has no such container.
 struct error *target_container(const struct pod *pod, const char *name, const struct pod_container **out);
 
 #endif

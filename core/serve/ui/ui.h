@@ -10,7 +10,7 @@
 struct ui {
     const char *html; // static
     size_t len;
-    char policy[512]; // its Content-Security-Policy: only its own script and style, by their hashes
+    char policy[512]; // the page's Content-Security-Policy: only the page's script and style, by hash
 };
 
 // Computes the policy. An error means that the program was built wrongly.
