@@ -42,7 +42,7 @@ struct family {
 };
 
 #define FIELD(of, structure, member)                                                                                   \
-    .holder = of, .offset = offsetof(structure, member),                                                               \
+    .holder = (of), .offset = offsetof(structure, member),                                                             \
     .form = _Generic(((structure *)NULL)->member, bool                                                                 \
                      : FLAG, int64_t                                                                                   \
                      : SECONDS, default                                                                                \
@@ -227,7 +227,7 @@ static const char *const policy_labels[] = {
     [WORKER_DRAIN_FINISH] = "drain_finish",
     [WORKER_DRAIN_MOVE] = "drain_move",
 };
-#define COUNT_OF(labels) (sizeof labels / sizeof labels[0])
+#define COUNT_OF(labels) (sizeof(labels) / sizeof(labels)[0])
 
 static const struct dimension {
     const char *label;
