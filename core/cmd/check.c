@@ -72,9 +72,7 @@ static struct error *load_kubeconfigs(struct check *check) {
 }
 
 static struct error *ask_clusters(struct check *check) {
-    struct error *error = curl_transport_setup();
-    if (error)
-        return error;
+    TRY(curl_transport_setup());
     struct preflight preflight = {.config = check->config,
                                   .adapters = check->adapters,
                                   .connections = check->connections,
@@ -82,7 +80,7 @@ static struct error *ask_clusters(struct check *check) {
                                   .namespaces = check->namespaced.namespaces,
                                   .n_namespaces = check->namespaced.n_namespaces,
                                   .n_workers = check->n_workers};
-    error = preflight_check(&preflight, &check->problems);
+    struct error *error = preflight_check(&preflight, &check->problems);
     problems_move(&check->warnings, &preflight.warnings);
     check->n_workers = preflight.n_workers;
     return error;
@@ -128,9 +126,8 @@ static void check_sources(struct check *check) {
 
 // The files that the configuration names, and with `online` the clusters.
 static struct error *check_files(struct check *check) {
-    struct error *error = load_kubeconfigs(check);
-    if (!error)
-        error = setup_adapters(check->config, &check->problems, &check->adapters);
+    TRY(load_kubeconfigs(check));
+    struct error *error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);
     check_tls(check);
     check_sources(check);
@@ -167,8 +164,9 @@ static void print_plugins(const struct check *check, bool online) {
         error_free(plugin ? exec_plugin_find(plugin, &path) : NULL);
         if (plugin)
             printf("%s: credential plugin %s: %s, allowed by %s%s\n",
-                   i == 0 ? "management" : check->config->workers[i - 1].settings.name, plugin->command, path ? path : "gone",
-                   check->config->credential_plugins.setting, online ? "; its credential is accepted" : "");
+                   i == 0 ? "management" : check->config->workers[i - 1].settings.name, plugin->command,
+                   path ? path : "gone", check->config->credential_plugins.setting,
+                   online ? "; its credential is accepted" : "");
         free(path);
     }
 }

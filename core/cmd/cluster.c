@@ -61,18 +61,15 @@ struct error *cluster_load_management(const struct config *config, const char *k
 struct error *cluster_connect(struct cluster *cluster, const char *role, struct endpoint *endpoint) {
     cluster->role = role;
     cluster->connection.endpoint = endpoint;
-    struct error *error = curl_transport_setup();
-    if (!error)
-        error = connection_open(&cluster->connection, NULL);
-    return error ? error : connection_client(&cluster->connection, role, &cluster->client);
+    TRY(curl_transport_setup());
+    TRY(connection_open(&cluster->connection, NULL));
+    return connection_client(&cluster->connection, role, &cluster->client);
 }
 
 static struct error *read_uid(struct cluster *cluster) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct request request = cluster_id_request();
-    struct error *error = ask(cluster->client, &request, &response);
-    if (error)
-        return error;
+    TRY(ask(cluster->client, &request, &response));
     const char *uid = cluster_id_uid(&response);
     if (*uid != '\0')
         return (cluster->uid = strdup(uid)) ? NULL : error_no_memory();

@@ -64,9 +64,8 @@ static struct error *print_explanation(const struct json *explanation) {
     field("Also runs:", text_of(explanation, "alsoRunHere"));
     field("Status:", text_of(json_get(explanation, "mirror"), "statusReduced"));
     field("Until:", text_of(explanation, "until"));
-    struct error *error = print_table(explanation, &status_attempts, "Attempts (times are ages)");
-    if (!error)
-        error = print_table(explanation, &status_fits, "Workers");
+    TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));
+    struct error *error = print_table(explanation, &status_fits, "Workers");
     const struct json *help = json_first(json_get(explanation, "help"));
     if (help)
         puts("\nWhat would help:");
@@ -82,9 +81,7 @@ static struct error *run(struct call *call) {
     AUTO_JSON explanation = NULL;
     AUTO_BUFFER(path, 8192);
     remote_object_path(call, "/api/v1/workloads", &path);
-    struct error *error = path.failed ? error_no_memory() : remote_get(call->remote, path.data, &explanation);
-    if (error)
-        return error;
+    TRY(path.failed ? error_no_memory() : remote_get(call->remote, path.data, &explanation));
     return yaml >= 0 ? document_print(explanation, yaml) : print_explanation(explanation);
 }
 

@@ -78,8 +78,8 @@ static bool on_data(void *ctx, const char *bytes, size_t len) {
 
 static struct error *run(struct call *call) {
     AUTO_BUFFER(path, 8192);
-    struct error *error = make_path(call, &path);
-    return error ? error : remote_stream(call->remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
+    TRY(make_path(call, &path));
+    return remote_stream(call->remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
 }
 
 const struct subcommand subcommand_logs = {

@@ -84,11 +84,8 @@ static struct error *run(struct call *call) {
     char key[WEBSOCKET_KEY];
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     decide_tty(&options);
-    struct error *error = make_path(call, &options, &path);
-    if (!error)
-        error = remote_authorize(remote);
-    if (error)
-        return error;
+    TRY(make_path(call, &options, &path));
+    TRY(remote_authorize(remote));
     if (!websocket_key(key))
         return error_no_memory();
     AUTO_TEXT headers = text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -97,8 +94,9 @@ static struct error *run(struct call *call) {
     struct tunnel *tunnel = NULL;
     struct tunnel_answer answer = {.status = 0};
     AUTO_TEXT whole = text_format("%s%s", remote_prefix(remote), path.data);
-    error = headers && whole ? tunnel_open(remote_transport(remote), whole, headers, &never, &tunnel, &answer)
-                             : error_no_memory();
+    struct error *error = headers && whole
+                              ? tunnel_open(remote_transport(remote), whole, headers, &never, &tunnel, &answer)
+                              : error_no_memory();
     if (!error)
         error = tunnel ? check_answer(&answer, key, &options) : refusal(remote, &answer);
     if (!error)

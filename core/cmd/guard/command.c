@@ -113,12 +113,9 @@ static struct error *connect_worker(struct guard_program *program) {
                                   .context = values[CONTEXT] ? (char *)values[CONTEXT] : context};
     const struct exec_policy *policy = &program->setup.config->credential_plugins;
     budget_init(&program->budget, BUDGET_DEFAULT, 0, 0, NULL);
-    struct error *error = curl_transport_setup();
-    if (!error)
-        error = connection_load(&program->connection, &cluster, policy, clock_now().wall_ns);
-    if (!error)
-        error = connection_open(&program->connection, &program->budget);
-    return error;
+    TRY(curl_transport_setup());
+    TRY(connection_load(&program->connection, &cluster, policy, clock_now().wall_ns));
+    return connection_open(&program->connection, &program->budget);
 }
 
 static int64_t work(struct guard_program *program, struct moment now) {
@@ -200,19 +197,13 @@ static void name_process(char out[64]) {
 
 static struct error *run_guard(struct guard_program *program) {
     log_setup(flags_word(program->call, LOG) > 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
-    struct error *error = signals_start(&program->signals);
-    if (!error && !log_start())
-        error = error_new(ERROR_IO, "cannot start the log thread");
-    if (!error)
-        error = load(program);
-    if (!error)
-        error = serve(program);
-    if (!error)
-        error = connect_worker(program);
-    if (!error)
-        error = loop_start("guard", program->connection.transport, tick, program, &program->loop);
-    if (error)
-        return error;
+    TRY(signals_start(&program->signals));
+    if (!log_start())
+        return error_new(ERROR_IO, "cannot start the log thread");
+    TRY(load(program));
+    TRY(serve(program));
+    TRY(connect_worker(program));
+    TRY(loop_start("guard", program->connection.transport, tick, program, &program->loop));
     log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", program->call->values[ORIGIN]},
                {"namespace", program->call->values[NAMESPACE]}, {"action", program->call->values[ACTION]},
                LOG_INT("kinds", program->setup.adapters->n_kinds), {"serving", program->call->values[SERVE]});

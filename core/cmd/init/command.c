@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf init`: writes a new file and prints the next commands.
+// `wharf init`: writes a first configuration from the kubeconfig and the kinds of the management cluster, and prints
+// the next commands.
+#include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/cmd/init/init.h"
+#include "core/cmd/cluster.h"
+#include "core/cmd/document.h"
 #include "core/cmd/main.h"
+#include "core/cmd/setup.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +15,253 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define INIT_CONTEXTS_MAX 100
+
+struct init_context {
+    char *name;
+    bool management;
+};
+
+struct init_kind {
+    const struct kind *kind;
+    bool served;
+};
+
+// What was found.
+struct init {
+    char *kubeconfig; // absolute; NULL: in the cluster that this runs in
+    bool has_file;    // there is a kubeconfig
+    char *context;    // of the management cluster; NULL: none
+    char *plugin;     // the command that its user runs for credentials; NULL: none
+    struct init_context contexts[INIT_CONTEXTS_MAX];
+    size_t n_contexts;
+    struct cluster management;
+    struct setup all; // all adapters that load without settings
+    bool has_generic;
+    bool directory_given;
+    struct init_kind *kinds; // of all, in their order
+};
+
+static void init_clear(struct init *init) {
+    cluster_close(&init->management);
+    setup_free(&init->all);
+    for (size_t i = 0; i < init->n_contexts; i++)
+        free(init->contexts[i].name);
+    free(init->kinds);
+    free(init->kubeconfig);
+    free(init->context);
+    free(init->plugin);
+}
+
+// Each path of a list becomes absolute, as the configuration may be anywhere.
+static char *absolute(const char *paths) {
+    AUTO_TEXT here = getcwd(NULL, 0);
+    AUTO_BUFFER(out, 65536);
+    size_t len = 0;
+    for (const char *rest = paths, *at; here && document_next_word(&rest, ':', &at, &len);) {
+        AUTO_TEXT path = strndup(at, len);
+        AUTO_TEXT full = path && len > 0 ? text_resolve_path(here, path) : NULL;
+        if (full)
+            buffer_printf(&out, "%s%s", out.len > 0 ? ":" : "", full);
+    }
+    return here ? buffer_take(&out, NULL) : NULL;
+}
+
+static struct error *find_plugin(struct init *init, const struct kubeconfig *files) {
+    struct kubeconfig_entry context, user = {.value = NULL};
+    struct error *error = entry_find(files, "contexts", "context", init->context, &context);
+    const char *name = error ? NULL : json_string(json_get(context.value, "user"));
+    if (!error && name)
+        error = entry_find(files, "users", "user", name, &user);
+    const char *command = error ? NULL : json_string(json_path(user.value, "exec", "command", NULL));
+    if (command && !(init->plugin = strdup(command)))
+        return error_no_memory();
+    return error;
+}
+
+static struct error *find_contexts(struct init *init, const struct kubeconfig *files) {
+    for (size_t i = 0; i < files->count; i++) {
+        const struct json *list = json_get(files->files[i].yaml.value, "contexts");
+        for (const struct json *c = json_first(list); c && init->n_contexts < INIT_CONTEXTS_MAX; c = json_next(c)) {
+            const char *name = json_string(json_get(c, "name"));
+            struct init_context *found = &init->contexts[init->n_contexts];
+            if (!name)
+                continue;
+            *found = (struct init_context){.name = strdup(name), .management = strcmp(name, init->context) == 0};
+            if (!found->name)
+                return error_no_memory();
+            init->n_contexts++;
+        }
+    }
+    return NULL;
+}
+
+static struct error *read_kubeconfig(struct init *init, const char *context) {
+    __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig files = {.count = 0};
+    const char *current = NULL;
+    TRY(cluster_read_kubeconfigs(init->kubeconfig, &files));
+    struct error *error = kubeconfig_current_context(&files, &current);
+    init->has_file = files.count > 0;
+    if (error || !init->has_file)
+        return error;
+    if (!context && !current)
+        return error_new(ERROR_INVALID,
+                         "%s has no current-context: --management-context names the management cluster's",
+                         init->kubeconfig);
+    init->context = strdup(context ? context : current);
+    if (!init->context)
+        return error_no_memory();
+    error = find_plugin(init, &files);
+    return error ? error : find_contexts(init, &files);
+}
+
+// Adapters that need settings, like generic, do not load here; they are left to the user.
+static struct error *load_adapters_here(struct init *init, const char *directory) {
+    __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
+    struct error *error = setup_without_file("--adapters", directory, &init->all.config);
+    if (error)
+        return error;
+    setup_read_names(init->all.config->adapter_directory, &names);
+    init->has_generic = names.has_generic;
+    for (size_t i = 0; !error && i < names.count; i++)
+        error = config_enable(init->all.config, names.list[i]);
+    if (!error)
+        error = setup_adapters(init->all.config, &init->all.problems, &init->all.adapters);
+    if (!error && init->all.adapters->count == 0)
+        error = error_new(ERROR_NOT_FOUND, "found no adapters in %s: --adapters DIR names another directory",
+                          init->all.config->adapter_directory);
+    return error;
+}
+
+static struct error *find_kinds(struct init *init) {
+    const struct adapters *adapters = init->all.adapters;
+    init->kinds = calloc(adapters->n_kinds + 1, sizeof(*init->kinds));
+    struct error *error = init->kinds ? NULL : error_no_memory();
+    bool any = false;
+    for (size_t i = 0; !error && i < adapters->n_kinds; i++) {
+        const wharf_kind *abi = &adapters->kinds[i]->abi;
+        init->kinds[i].kind = adapters->kinds[i];
+        error = cluster_serves(&init->management, abi->group, abi->plural, abi->versions, &init->kinds[i].served);
+        any |= init->kinds[i].served;
+    }
+    if (!error && !any)
+        error = error_new(ERROR_NOT_FOUND, "management: %s serves no kind of the adapters in %s",
+                          cluster_server(&init->management), init->all.config->adapter_directory);
+    return error;
+}
+
+static bool init_is_served(const struct init *init, const struct adapter *adapter) {
+    for (size_t i = 0; i < init->all.adapters->n_kinds; i++)
+        if (init->kinds[i].kind->adapter == adapter && init->kinds[i].served)
+            return true;
+    return false;
+}
+
+static struct error *init_find(struct init *init, const char *kubeconfig, const char *context, const char *adapters) {
+    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
+    init->kubeconfig = paths ? absolute(paths) : NULL;
+    init->directory_given = adapters;
+    if (!init->kubeconfig)
+        return error_no_memory();
+    struct error *error = read_kubeconfig(init, context);
+    bool in_cluster = !error && !init->has_file && !kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
+    if (!error && !init->has_file && !in_cluster)
+        error = error_new(ERROR_NOT_FOUND, "found no kubeconfig at %s: --kubeconfig or KUBECONFIG names it",
+                          init->kubeconfig);
+    if (!error)
+        error = load_adapters_here(init, adapters);
+    if (error)
+        return error;
+    struct endpoint *endpoint = NULL;
+    error =
+        in_cluster ? kubeconfig_in_cluster("", &endpoint) : cluster_load(init->kubeconfig, init->context, &endpoint);
+    error = cluster_open(&init->management, "management", error, &endpoint);
+    return error ? error : find_kinds(init);
+}
+
+#define ADAPTER_WIDTH 14
+
+// A double-quoted YAML scalar: JSON's strings are.
+static void quoted(struct buffer *out, const char *text) {
+    buffer_json_string(out, text, strlen(text));
+}
+
+static void write_management(const struct init *init, struct buffer *out) {
+    buffer_text(out, "# Where users create workloads.\n");
+    if (!init->has_file) {
+        buffer_text(out, "# The cluster that the host runs in, with the credentials of its pod.\n"
+                         "# management: {kubeconfig: mgmt.kubeconfig}\n\n");
+        return;
+    }
+    buffer_text(out, "management:\n  kubeconfig: ");
+    quoted(out, init->kubeconfig);
+    buffer_text(out, "\n  context: ");
+    quoted(out, init->context);
+    buffer_text(out, "\n\n");
+    if (!init->plugin)
+        return;
+    buffer_text(out, "# The only commands that kubeconfigs may run for credentials.\ncredentialPlugins:\n  allow: [");
+    quoted(out, init->plugin);
+    buffer_text(out, "]\n\n");
+}
+
+static void write_workers(struct buffer *out) {
+    buffer_text(out,
+                "# Where they run: clusters that `wharf join` has made workers, taken up and given up without a "
+                "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   kubeconfig: "
+                "w1.kubeconfig\n\n");
+}
+
+// "Job (batch)", "RayJob, RayCluster (ray.io)".
+static void write_kinds(const struct init *init, const struct adapter *adapter, struct buffer *out) {
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        buffer_printf(out, "%s%s", i > 0 ? ", " : "", adapter->kinds[i]->abi.kind);
+    const char *group = adapter->n_kinds > 0 ? adapter->kinds[0]->abi.group : "";
+    buffer_printf(out, " (%s)%s\n", group, init_is_served(init, adapter) ? "" : ": not served there");
+}
+
+static void write_adapters(const struct init *init, struct buffer *out) {
+    const struct adapters *adapters = init->all.adapters;
+    buffer_text(out, "# The kinds that the management cluster serves.\nadapters:\n");
+    if (init->directory_given) {
+        buffer_text(out, "  directory: ");
+        quoted(out, init->all.config->adapter_directory);
+        buffer_char(out, '\n');
+    }
+    buffer_text(out, "  enabled:\n");
+    for (size_t i = 0; i < adapters->count; i++) {
+        const struct adapter *adapter = adapters->list[i];
+        const char *before = init_is_served(init, adapter) ? "  - " : "  # - ";
+        int width = ADAPTER_WIDTH - (int)strlen(adapter->name) + (before[2] == '#' ? 0 : 2);
+        buffer_printf(out, "%sname: %s%*s # ", before, adapter->name, width > 0 ? width : 0, "");
+        write_kinds(init, adapter, out);
+    }
+    if (init->has_generic)
+        buffer_printf(out, "  # - name: %-*s # any other kind, described in its settings\n", ADAPTER_WIDTH, "generic");
+    buffer_char(out, '\n');
+}
+
+// A host in the cluster has a Secret for it without being told.
+static void write_seal(const struct init *init, struct buffer *out) {
+    if (init->has_file)
+        buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "
+                         "wharf-seal.keys\n\n");
+}
+
+static bool init_write(const struct init *init, struct buffer *out) {
+    buffer_text(out, "# Configuration of the wharf host, made by `wharf init`. Keys that are not here have their "
+                     "defaults; the example\n"
+                     "# wharf.yaml in wharf's documents has them all.\napiVersion: wharf.dev/v1alpha1\n"
+                     "kind: HostConfiguration\n\n");
+    write_management(init, out);
+    write_workers(out);
+    write_adapters(init, out);
+    write_seal(init, out);
+    buffer_text(out, "# /healthz, /readyz, /metrics, the API and the page.\nserve:\n  address: ");
+    buffer_text(out, init->has_file ? "127.0.0.1:9440\n" : "0.0.0.0:9440\n");
+    return !out->failed;
+}
 
 #define TEXT_MAX ((size_t)1 << 20)
 
@@ -99,14 +351,11 @@ static struct error *run(struct call *call) {
     bool to_file = strcmp(path, "-") != 0;
     if (to_file && access(path, F_OK) == 0)
         return file_exists(path);
-    struct error *error =
-        init_find(&init, call->values[KUBECONFIG], call->values[MANAGEMENT_CONTEXT], call->values[ADAPTERS]);
-    if (!error && !init_write(&init, &text))
-        error = error_no_memory();
-    if (!error && to_file)
-        error = write_new(path, &text);
-    if (error)
-        return error;
+    TRY(init_find(&init, call->values[KUBECONFIG], call->values[MANAGEMENT_CONTEXT], call->values[ADAPTERS]));
+    if (!init_write(&init, &text))
+        return error_no_memory();
+    if (to_file)
+        TRY(write_new(path, &text));
     if (!to_file)
         fputs(text.data, stdout);
     else {

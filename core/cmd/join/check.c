@@ -89,10 +89,9 @@ static struct error *check_scope(const struct join *join, struct checking *check
         return check_right(checking, right, join->namespace_);
     if (right->scope != RIGHT_WORK || join->rights.n_namespaces == 0)
         return check_right(checking, right, NULL);
-    struct error *error = NULL;
-    for (size_t i = 0; !error && i < join->rights.n_namespaces; i++)
-        error = check_right(checking, right, join->rights.namespaces[i]);
-    return error;
+    for (size_t i = 0; i < join->rights.n_namespaces; i++)
+        TRY(check_right(checking, right, join->rights.namespaces[i]));
+    return NULL;
 }
 
 // A kind that the worker lacks is no error: other workers may serve the kind.

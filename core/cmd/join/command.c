@@ -135,11 +135,10 @@ static struct error *read_options(const struct call *call, struct join *join) {
         return error_no_memory();
     if (!text_is_dns_label(join->name))
         return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, flags[NAME].expected);
-    struct error *error = join_read_labels(join->labels, &labels);
-    if (!error && values[NAMESPACED])
-        error = rbac_read_namespaces(values[NAMESPACED], &join->rights);
-    if (!error)
-        error = setup_enabled(call, NULL, &join->setup);
+    TRY(join_read_labels(join->labels, &labels));
+    if (values[NAMESPACED])
+        TRY(rbac_read_namespaces(values[NAMESPACED], &join->rights));
+    struct error *error = setup_enabled(call, NULL, &join->setup);
     join->namespace_ = join->rights.namespace_ = error ? NULL : setup_namespace(&join->setup, call);
     return error;
 }
@@ -184,11 +183,8 @@ static struct error *print_dry_run(struct join *join) {
     AUTO_BUFFER(management, RBAC_TEXT_MAX);
     AUTO_JSON namespace_ = join_namespace(join->namespace_);
     AUTO_JSON secret = NULL;
-    struct error *error = join_print_rights(join, &worker);
-    if (!error)
-        error = join_secret(join, "TOKEN", true, &secret);
-    if (error)
-        return error;
+    TRY(join_print_rights(join, &worker));
+    TRY(join_secret(join, "TOKEN", true, &secret));
     if (!namespace_ || !yaml_print(namespace_, &management) || !buffer_text(&management, "---\n") ||
         !yaml_print(secret, &management))
         return error_no_memory();
@@ -207,30 +203,22 @@ static struct error *cancel_drain(struct join *join) {
 static struct error *write_secret(struct join *join) {
     AUTO_JSON namespace_ = join_namespace(join->namespace_);
     AUTO_JSON secret = NULL;
-    struct error *error = namespace_ ? cluster_apply(&join->management, namespace_) : error_no_memory();
-    if (!error)
-        error = join_secret(join, join->token, false, &secret);
-    if (!error)
-        error = cluster_apply(&join->management, secret);
-    return error ? error : cancel_drain(join);
+    TRY(namespace_ ? cluster_apply(&join->management, namespace_) : error_no_memory());
+    TRY(join_secret(join, join->token, false, &secret));
+    TRY(cluster_apply(&join->management, secret));
+    return cancel_drain(join);
 }
 
 static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
-    struct error *error = join_check_identity(join);
-    if (error)
-        return error;
+    TRY(join_check_identity(join));
     warn_of_loopback(join);
     if (dry_run)
         return print_dry_run(join);
-    error = join_check_lost(join, reduce);
-    if (!error)
-        error = join_grant(join);
-    if (!error)
-        error = join_request_token(join);
-    if (!error)
-        error = join_check_rights(join);
-    if (!error)
-        error = write_secret(join);
+    TRY(join_check_lost(join, reduce));
+    TRY(join_grant(join));
+    TRY(join_request_token(join));
+    TRY(join_check_rights(join));
+    struct error *error = write_secret(join);
     if (!error)
         printf("worker %s joined\n", join->name);
     fflush(stdout);
@@ -240,9 +228,8 @@ static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
 static struct error *run(struct call *call) {
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
     bool dry_run = call->values[PRINT_ONLY];
-    struct error *error = read_options(call, &join);
-    if (!error)
-        error = open_clusters(call, &join);
+    TRY(read_options(call, &join));
+    struct error *error = open_clusters(call, &join);
     if (!error && join.setup.assumed)
         join_ask_needed(&join, call);
     if (!error)

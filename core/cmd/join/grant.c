@@ -29,9 +29,8 @@ static struct error *mark_account(const struct join *join, struct json *object) 
 struct error *join_grant(struct join *join) {
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml objects = {.value = NULL};
-    struct error *error = join_print_rights(join, &text);
-    if (!error)
-        error = yaml_parse_all("rbac", text.data, text.len, &objects);
+    TRY(join_print_rights(join, &text));
+    struct error *error = yaml_parse_all("rbac", text.data, text.len, &objects);
     for (struct json *o = json_first(objects.value); !error && o; o = json_next(o)) {
         error = mark_account(join, o);
         if (!error)

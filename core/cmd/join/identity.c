@@ -32,21 +32,21 @@ struct error *join_find_secret(struct cluster *management, const char *namespace
                                struct json **out) {
     AUTO_JSON list = NULL;
     *out = NULL;
-    struct error *error = list_secrets(management, namespace_, &list);
-    for (struct json *s = json_first(json_get(list, "items")); !error && s && !*out; s = json_next(s))
+    TRY(list_secrets(management, namespace_, &list));
+    for (struct json *s = json_first(json_get(list, "items")); s && !*out; s = json_next(s))
         if (strcmp(worker_of(s), worker) == 0 && !(*out = json_copy(s)))
-            error = error_no_memory();
-    return error;
+            return error_no_memory();
+    return NULL;
 }
 
 struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name) {
     AUTO_JSON list = NULL;
     *name = NULL;
-    struct error *error = list_secrets(management, namespace_, &list);
-    for (const struct json *s = json_first(json_get(list, "items")); !error && s && !*name; s = json_next(s))
+    TRY(list_secrets(management, namespace_, &list));
+    for (const struct json *s = json_first(json_get(list, "items")); s && !*name; s = json_next(s))
         if (text_equal(object_annotation(s, JOIN_UID), uid) && !(*name = strdup(worker_of(s))))
-            error = error_no_memory();
-    return error;
+            return error_no_memory();
+    return NULL;
 }
 
 struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out) {
@@ -116,14 +116,14 @@ struct error *join_owner(struct cluster *worker, const char *namespace_, const c
 // An account of another host is refused: its rights would be replaced.
 static struct error *check_account(struct join *join) {
     AUTO_TEXT uid = NULL;
-    struct error *error = join_owner(&join->worker, join->namespace_, join->rights.account, &uid);
-    if (!error && uid && strcmp(uid, join->management.uid) != 0)
-        error =
-            error_new(ERROR_REFUSED,
-                      "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s of "
-                      "namespace kube-system): choose another --account",
-                      join->namespace_, join->rights.account, uid);
-    return error;
+    TRY(join_owner(&join->worker, join->namespace_, join->rights.account, &uid));
+    if (uid && strcmp(uid, join->management.uid) != 0)
+        return error_new(
+            ERROR_REFUSED,
+            "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s of "
+            "namespace kube-system): choose another --account",
+            join->namespace_, join->rights.account, uid);
+    return NULL;
 }
 
 struct error *join_check_identity(struct join *join) {
@@ -134,10 +134,9 @@ struct error *join_check_identity(struct join *join) {
             "cluster: --context names the worker, --management-context the management cluster",
             cluster_server(&join->worker), join->worker.uid);
     AUTO_JSON list = NULL;
-    struct error *error = list_secrets(&join->management, join->namespace_, &list);
-    for (const struct json *s = json_first(json_get(list, "items")); !error && s; s = json_next(s))
-        error = compare(join, s);
-    if (!error)
-        error = check_name(join);
-    return error ? error : check_account(join);
+    TRY(list_secrets(&join->management, join->namespace_, &list));
+    for (const struct json *s = json_first(json_get(list, "items")); s; s = json_next(s))
+        TRY(compare(join, s));
+    TRY(check_name(join));
+    return check_account(join);
 }

@@ -80,19 +80,6 @@ struct json *join_namespace(const char *namespace_);
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
 
-// mirrors.c
-struct join_left {
-    struct buffer text; // "3 jobs.batch, 1 rayjobs.ray.io"
-    size_t own;         // mirrors of this origin
-    bool others;        // there are mirrors of other origins
-};
-// Counts mirrors of the enabled kinds; at most 500 of each.
-struct error *join_count_left(struct cluster *worker, const struct setup *enabled, const char *origin,
-                              struct join_left *left);
-
-// withdraw.c
-struct error *join_withdraw(struct cluster *worker, const struct rbac_options *rights);
-
 // needed.c
 // Uses the rights that the running host needs, as its API reports them; prints a line if no host responds.
 void join_ask_needed(struct join *join, struct call *call);

@@ -6,10 +6,82 @@
 #include "core/cmd/join/join.h"
 #include "core/cmd/main.h"
 #include "core/cmd/remote/remote.h"
+#include "core/engine/mirror/mirror.h"
 #include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LIST_MAX 500 // of a kind; more are counted later
+
+// The mirrors in a worker.
+struct join_left {
+    struct buffer text; // "3 jobs.batch, 1 rayjobs.ray.io"
+    size_t own;         // mirrors of this origin
+    bool others;        // there are mirrors of other origins
+};
+
+static void count_items(struct join_left *left, const struct json *list, const char *origin, const char *kind) {
+    size_t own = 0;
+    for (const struct json *m = json_first(json_get(list, "items")); m; m = json_next(m)) {
+        bool ours = text_equal(object_label(m, MARK_ORIGIN), origin);
+        own += ours;
+        left->others |= !ours;
+    }
+    if (own > 0)
+        buffer_printf(&left->text, "%s%zu %s", left->text.len > 0 ? ", " : "", own, kind);
+    left->own += own;
+}
+
+static struct error *count_kind(struct cluster *worker, const struct kind *kind, const char *origin,
+                                struct join_left *left) {
+    struct error *error = NULL;
+    bool served = false;
+    for (size_t i = 0; !error && !served && kind->abi.versions[i]; i++) {
+        const char *group = kind->abi.group;
+        AUTO_TEXT path = text_format("/api%s%s/%s/%s?labelSelector=wharf.dev%%2Forigin&limit=%d", *group ? "s/" : "",
+                                     group, kind->abi.versions[i], kind->abi.plural, LIST_MAX);
+        AUTO_JSON list = NULL;
+        error = path ? cluster_get(worker, path, &list) : error_no_memory();
+        served = list;
+        if (served)
+            count_items(left, list, origin, kind->plural_group);
+    }
+    return error;
+}
+
+static struct error *count_left(struct cluster *worker, const struct setup *enabled, const char *origin,
+                                struct join_left *left) {
+    buffer_reset(&left->text);
+    left->own = 0;
+    left->others = false;
+    for (size_t i = 0; i < enabled->adapters->n_kinds; i++)
+        TRY(count_kind(worker, enabled->adapters->kinds[i], origin, left));
+    return NULL;
+}
+
+static struct error *delete_everywhere(struct cluster *worker, const char *kind, const char *role) {
+    AUTO_TEXT path = cluster_path(kind, NULL, NULL);
+    AUTO_TEXT query = path ? text_format("%s?fieldSelector=metadata.name%%3D%s", path, role) : NULL;
+    AUTO_JSON list = NULL;
+    TRY(query ? cluster_get(worker, query, &list) : error_no_memory());
+    for (const struct json *o = json_first(json_get(list, "items")); o; o = json_next(o))
+        TRY(cluster_delete(worker, kind, object_namespace(o), role));
+    return NULL;
+}
+
+static struct error *delete_rights(struct cluster *worker, const struct rbac_options *rights) {
+    char role[RBAC_NAME_MAX], own[RBAC_NAME_MAX];
+    rbac_role_name(rights, RIGHT_WORK, role);
+    rbac_role_name(rights, RIGHT_OWN, own);
+    TRY(delete_everywhere(worker, "RoleBinding", role));
+    TRY(delete_everywhere(worker, "Role", role));
+    TRY(cluster_delete(worker, "ClusterRoleBinding", NULL, role));
+    TRY(cluster_delete(worker, "ClusterRole", NULL, role));
+    TRY(cluster_delete(worker, "RoleBinding", rights->namespace_, own));
+    TRY(cluster_delete(worker, "Role", rights->namespace_, own));
+    return cluster_delete(worker, "ServiceAccount", rights->namespace_, rights->account);
+}
 
 #define AGAIN_NS (500 * CLOCK_MS)
 #define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
@@ -118,7 +190,7 @@ static struct error *await_end(struct leave *leave) {
     struct error *error = NULL;
     for (;;) {
         bool done = true;
-        error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
+        error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
         if (!error)
             error = check_host(leave, &done);
         if (error || (left.own == 0 && done))
@@ -143,8 +215,8 @@ static struct error *await_end(struct leave *leave) {
 static struct error *delete_secret(struct leave *leave) {
     AUTO_TEXT path = text_format("/api/v1/namespaces/%s/configmaps/" RIGHTS_WORKERS, leave->namespace_);
     AUTO_TEXT body = document_text("{'data':{%s:null}}", leave->name);
-    struct error *error = cluster_delete(&leave->management, "Secret", leave->namespace_, object_name(leave->secret));
-    return error ? error : cluster_patch(&leave->management, path, body);
+    TRY(cluster_delete(&leave->management, "Secret", leave->namespace_, object_name(leave->secret)));
+    return cluster_patch(&leave->management, path, body);
 }
 
 // The host closes its connection before its rights go; without a limit at most for some seconds.
@@ -162,13 +234,13 @@ static void await_host(struct leave *leave) {
 static struct error *withdraw(struct leave *leave) {
     AUTO_TEXT owner = NULL;
     struct join_left left = {.text = {.max = 65536}};
-    struct error *error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
+    struct error *error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
     buffer_free(&left.text);
     if (!error)
         error = join_owner(&leave->worker, leave->namespace_, leave->rights.account, &owner);
     bool own = text_equal(owner, leave->management.uid);
     if (error || own || (!owner && !left.others))
-        return error ? error : join_withdraw(&leave->worker, &leave->rights);
+        return error ? error : delete_rights(&leave->worker, &leave->rights);
     printf("worker: serviceaccount/%s and its rights stay: another host uses them\n", leave->rights.account);
     return NULL;
 }
@@ -179,7 +251,7 @@ static struct error *report_abandoned(struct leave *leave) {
     AUTO_JSON state = NULL;
     struct error *error = NULL;
     if (leave->worker.client)
-        error = join_count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
+        error = count_left(&leave->worker, &leave->setup, origin_of(leave), &left);
     else if (leave->host)
         error_free(remote_worker(leave->host, leave->name, &state, NULL));
     int64_t count = leave->worker.client ? (int64_t)left.own : json_int64(json_get(state, "mirrors"), -1);
@@ -237,11 +309,9 @@ static struct error *no_such_worker(struct leave *leave, const char *more) {
         if (strcmp(config->workers[i].settings.name, leave->name) == 0)
             return error_new(ERROR_NOT_FOUND, "worker %s is in the list of %s, and has no Secret: remove it there%s",
                              leave->name, config->path, more);
-    struct error *error = join_worker_names(&leave->management, leave->namespace_, &names);
-    return error ? error
-                 : error_new(ERROR_NOT_FOUND,
-                             "worker %s does not exist: the workers with a Secret in namespace %s are: %s%s",
-                             leave->name, leave->namespace_, names.len > 0 ? names.data : "none", more);
+    TRY(join_worker_names(&leave->management, leave->namespace_, &names));
+    return error_new(ERROR_NOT_FOUND, "worker %s does not exist: the workers with a Secret in namespace %s are: %s%s",
+                     leave->name, leave->namespace_, names.len > 0 ? names.data : "none", more);
 }
 
 static struct error *check_no_worker(struct leave *leave) {

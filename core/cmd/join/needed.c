@@ -82,13 +82,13 @@ static struct error *ask_host(const struct join *join, struct remote *host, bool
     remote_parameter(&path, "account", join->rights.account);
     remote_parameter(&path, "logs", logs ? "true" : "false");
     remote_parameter(&path, "exec", join->rights.with_exec ? "true" : "false");
-    struct error *error = path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document);
-    for (struct json *i = json_first(json_get(needed->document, "items")); !error && i; i = json_next(i))
+    TRY(path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document));
+    for (struct json *i = json_first(json_get(needed->document, "items")); i; i = json_next(i))
         if (join->rights.with_exec || !is_of_exec(i))
-            error = read_right(i, join->rights.account, &needed->rights);
-    if (!error && needed->rights.count == 0)
-        error = error_new(ERROR_INVALID, "its /api/v1/rights is empty");
-    return error;
+            TRY(read_right(i, join->rights.account, &needed->rights));
+    if (needed->rights.count == 0)
+        return error_new(ERROR_INVALID, "its /api/v1/rights is empty");
+    return NULL;
 }
 
 void join_ask_needed(struct join *join, struct call *call) {
@@ -168,11 +168,8 @@ struct error *join_check_lost(struct join *join, bool agreed) {
     AUTO_BUFFER(lost, LOST_MAX);
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     rbac_role_name(&join->rights, RIGHT_CLUSTER, name);
-    struct error *error = cluster_get_object(&join->worker, "ClusterRole", NULL, name, &role);
-    if (!error)
-        error = rights_without_limits(join, &rights);
-    if (error)
-        return error;
+    TRY(cluster_get_object(&join->worker, "ClusterRole", NULL, name, &role));
+    TRY(rights_without_limits(join, &rights));
     put_lost_of_role(role, &rights, &lost);
     if (lost.len == 0)
         return NULL;

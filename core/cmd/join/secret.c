@@ -69,11 +69,8 @@ struct error *join_secret(const struct join *join, const char *token, bool reada
     AUTO_BUFFER(encoded, SECRET_MAX);
     AUTO_JSON labels = NULL;
     AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
-    struct error *error = join_kubeconfig(join, join->server, token, &kubeconfig);
-    if (!error)
-        error = join_read_labels(join->labels, &labels);
-    if (error)
-        return error;
+    TRY(join_kubeconfig(join, join->server, token, &kubeconfig));
+    TRY(join_read_labels(join->labels, &labels));
     if (account && json_set(labels, JOIN_LABEL, json_new_string("true")) &&
         text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
         *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,"

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
-#include "core/cmd/operate/operate.h"
+#include "core/cmd/remote/remote.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>
@@ -25,11 +25,11 @@ static struct error *check_unfinished(const char *object, const struct json *ite
 static struct error *describe(struct call *call, struct json **out) {
     AUTO_BUFFER(path, 8192);
     remote_object_path(call, "/api/v1/workloads", &path);
-    struct error *error = path.failed ? error_no_memory() : remote_get(call->remote, path.data, out);
-    if (!error && !json_bool(json_get(*out, "ours"), true))
-        error = error_new(ERROR_REFUSED, "%s is not delegated to this host: %s", call->object,
-                          json_string_or(json_get(*out, "why"), ""));
-    return error ? error : check_unfinished(call->object, *out);
+    TRY(path.failed ? error_no_memory() : remote_get(call->remote, path.data, out));
+    if (!json_bool(json_get(*out, "ours"), true))
+        return error_new(ERROR_REFUSED, "%s is not delegated to this host: %s", call->object,
+                         json_string_or(json_get(*out, "why"), ""));
+    return check_unfinished(call->object, *out);
 }
 
 // Tries the versions of the adapter until the server serves one.
@@ -74,13 +74,10 @@ static struct error *run(struct call *call) {
     AUTO_JSON item = NULL;
     AUTO_JSON adapters = NULL;
     struct client *management = NULL;
-    struct error *error = describe(call, &item);
-    if (!error)
-        error = remote_get(call->remote, "/api/v1/adapters", &adapters);
-    if (!error)
-        error = remote_management(call->remote, &management);
-    if (!error)
-        error = annotate(call, management, versions_of(adapters, item), item);
+    TRY(describe(call, &item));
+    TRY(remote_get(call->remote, "/api/v1/adapters", &adapters));
+    TRY(remote_management(call->remote, &management));
+    struct error *error = annotate(call, management, versions_of(adapters, item), item);
     if (!error)
         printf("%s is retried\n", call->object);
     return error;

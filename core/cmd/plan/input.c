@@ -68,8 +68,8 @@ static struct error *read_file(const char *path, const char **name, struct yaml 
     AUTO_BUFFER(text, FILE_MAX);
     bool standard = strcmp(path, "-") == 0;
     *name = standard ? "standard input" : path;
-    struct error *error = standard ? read_standard_input(&text) : text_read_file(path, FILE_MAX, &text);
-    return error ? error : read_documents(*name, &text, out);
+    TRY(standard ? read_standard_input(&text) : text_read_file(path, FILE_MAX, &text));
+    return read_documents(*name, &text, out);
 }
 
 // "job.yaml:3"; NULL when out of memory.
@@ -183,9 +183,7 @@ void plan_input_free(struct plan_input *input) {
 struct error *plan_input_status(const char *path, struct json **out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
     const char *name = path;
-    struct error *error = read_file(path, &name, &yaml);
-    if (error)
-        return error;
+    TRY(read_file(path, &name, &yaml));
     struct json *document = json_first(yaml.value);
     if (json_size(yaml.value) != 1 || !json_is(document, JSON_OBJECT))
         return error_new(ERROR_INVALID, "%s: found %zu document%s, expected one object with the status of a mirror",

@@ -69,18 +69,15 @@ static struct error *plan_object(struct plan_object *object) {
     plan_judge_manager(object);
     if (!plan_check_names(object) || object->left_alone)
         return NULL;
-    struct error *error = plan_prepare(object);
-    if (error)
-        return error;
+    TRY(plan_prepare(object));
     plan_report_phase(object);
     if (object->left_alone)
         return NULL;
     report_placement(object);
     plan_report_pods(object);
-    error = plan_make_mirror(object);
-    if (!error)
-        error = plan_report_status(object);
-    return error ? error : plan_try_mirror(object);
+    TRY(plan_make_mirror(object));
+    TRY(plan_report_status(object));
+    return plan_try_mirror(object);
 }
 
 // The overall verdict: the worst of all. An object that no adapter supports does not count if there are others.
@@ -119,10 +116,10 @@ static struct error *read_status(struct plan *plan, const struct plan_input *inp
 
 static struct error *plan_all(struct plan *plan, const struct plan_input *input, struct buffer *out,
                               struct tally *tally) {
-    struct error *error = read_status(plan, input);
-    for (size_t i = 0; !error && i < input->count; i++)
-        error = plan_one(plan, &input->items[i], out, tally);
-    return error;
+    TRY(read_status(plan, input));
+    for (size_t i = 0; i < input->count; i++)
+        TRY(plan_one(plan, &input->items[i], out, tally));
+    return NULL;
 }
 
 struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,

@@ -121,9 +121,7 @@ static struct error *patch_existing(struct dry_run_trial *trial, const struct js
             plan_comment(&object->lines, "%s: that mirror would not change", trial->name);
         return NULL;
     }
-    struct error *error = send(trial, VERB_MERGE_PATCH, patch, DRY_RUN);
-    if (error)
-        return error;
+    TRY(send(trial, VERB_MERGE_PATCH, patch, DRY_RUN));
     report_warning(trial);
     if (trial->response.reason != REASON_OK)
         report_rejected(trial, "would reject the change of that mirror");
@@ -135,9 +133,7 @@ static struct error *patch_existing(struct dry_run_trial *trial, const struct js
 // There is an object of this name already.
 static struct error *compare_with_existing(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
-    struct error *error = send(trial, VERB_GET, NULL, DRY_RUN_NO);
-    if (error)
-        return error;
+    TRY(send(trial, VERB_GET, NULL, DRY_RUN_NO));
     if (trial->response.reason != REASON_OK) {
         report_rejected(trial, "has an object of this name that cannot be read");
         return NULL;

@@ -42,9 +42,7 @@ static const struct flag flags[] = {
 // The documents as one v1 List.
 static struct error *print_json(const struct buffer *text) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml documents = {.value = NULL};
-    struct error *error = yaml_parse_all("rbac", text->data, text->len, &documents);
-    if (error)
-        return error;
+    TRY(yaml_parse_all("rbac", text->data, text->len, &documents));
     AUTO_JSON list = document_make("{'apiVersion':'v1','kind':'List','items':%j}", documents.value);
     return list ? document_print(list, false) : error_no_memory();
 }
@@ -61,11 +59,10 @@ static struct error *run(struct call *call) {
         .with_exec = call->values[EXEC],
         .account = cluster == GUARD ? guards_account : call->values[ACCOUNT],
         .user = call->values[USER]};
-    struct error *error = guards_account ? NULL : error_no_memory();
-    if (!error && call->values[NAMESPACED])
-        error = rbac_read_namespaces(call->values[NAMESPACED], &options);
-    if (!error)
-        error = setup_enabled(call, NULL, &setup);
+    TRY(guards_account ? NULL : error_no_memory());
+    if (call->values[NAMESPACED])
+        TRY(rbac_read_namespaces(call->values[NAMESPACED], &options));
+    struct error *error = setup_enabled(call, NULL, &setup);
     options.namespace_ = error ? NULL : setup_namespace(&setup, call);
     if (!error)
         error = rbac_print(&options, &setup, &text);

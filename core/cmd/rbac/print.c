@@ -126,9 +126,7 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
                                    .n_kinds = enabled->adapters->n_kinds};
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
-    struct error *error = rights_viewer(&wanted, &rights);
-    if (error)
-        return error;
+    TRY(rights_viewer(&wanted, &rights));
     print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);
     char role[RBAC_NAME_MAX];
     snprintf(role, sizeof(role), "%s-viewer", options->account);

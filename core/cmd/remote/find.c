@@ -62,8 +62,8 @@ static struct error *add_socket(struct remote *remote, const char *name, const c
 // The default socket of a host that serves this port, if there is one.
 static struct error *add_default_socket(struct remote *remote, const char *name, uint16_t port) {
     AUTO_TEXT path = NULL;
-    struct error *error = local_socket_find(port, &path);
-    return error ? error : add_socket(remote, name, path);
+    TRY(local_socket_find(port, &path));
+    return add_socket(remote, name, path);
 }
 
 static struct error *use_address(struct remote *remote, const char *name) {
@@ -72,11 +72,8 @@ static struct error *use_address(struct remote *remote, const char *name) {
     if (!serve->address)
         return add_socket(remote, name, serve->socket);
     (void)address_parse_port(serve->address, &address);
-    struct error *error =
-        serve->socket ? add_socket(remote, name, serve->socket) : add_default_socket(remote, name, address.port);
-    return error ? error
-                 : add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address),
-                             false);
+    TRY(serve->socket ? add_socket(remote, name, serve->socket) : add_default_socket(remote, name, address.port));
+    return add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address), false);
 }
 
 // Anybody may leave a file in a folder that is open to all, and a configuration names commands that are run.
@@ -110,9 +107,8 @@ static struct error *search(struct remote *remote) {
     remote->missing =
         text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " CONFIG_HERE ": %s; " CONFIG_INSTALLED ": not found; ",
                     here ? "not used" : "not found");
-    struct error *error =
-        remote->missing ? add_default_socket(remote, "this machine", WELL_KNOWN_PORT) : error_no_memory();
-    return error ? error : add_place(remote, "this machine", strdup(WELL_KNOWN), true);
+    TRY(remote->missing ? add_default_socket(remote, "this machine", WELL_KNOWN_PORT) : error_no_memory());
+    return add_place(remote, "this machine", strdup(WELL_KNOWN), true);
 }
 
 struct error *remote_find(struct remote *remote) {
@@ -187,10 +183,8 @@ static struct error *use_place(struct remote *remote, const struct remote_place 
     remote->host.connection.endpoint = own;
     if (!remote->prefix || (place->server && !own))
         return error_no_memory();
-    struct error *error = own ? make_endpoint(remote, own) : remote_load_management(remote);
-    return error ? error
-                 : cluster_connect(&remote->host, "host",
-                                   own ? own : endpoint_hold(remote->management.connection.endpoint));
+    TRY(own ? make_endpoint(remote, own) : remote_load_management(remote));
+    return cluster_connect(&remote->host, "host", own ? own : endpoint_hold(remote->management.connection.endpoint));
 }
 
 // Why the place in use is not the host's; NULL: it is. free()

@@ -60,12 +60,10 @@ static struct error *failure(struct remote *remote, const struct response *respo
 
 struct error *remote_get(struct remote *remote, const char *path, struct json **out) {
     *out = NULL;
-    struct error *error = begin(remote);
-    if (error)
-        return error;
+    TRY(begin(remote));
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
-    error = whole ? ask_raw(remote->host.client, whole, &response) : error_no_memory();
+    struct error *error = whole ? ask_raw(remote->host.client, whole, &response) : error_no_memory();
     if (!error && response.code == 401 && !remote->authorized) {
         response_clear(&response);
         error = remote_send_token(remote);
@@ -137,12 +135,10 @@ static struct error *stream_once(struct remote *remote, const char *path, struct
 }
 
 struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader) {
-    struct error *error = begin(remote);
-    if (error)
-        return error;
+    TRY(begin(remote));
     struct streaming streaming = {.reader = reader, .response = {.retry_after_ns = -1}};
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
-    error = whole ? stream_once(remote, whole, &streaming) : error_no_memory();
+    struct error *error = whole ? stream_once(remote, whole, &streaming) : error_no_memory();
     if (!error && streaming.response.code == 401 && !remote->authorized) {
         response_clear(&streaming.response);
         streaming = (struct streaming){.reader = reader, .response = {.retry_after_ns = -1}};

@@ -117,9 +117,8 @@ static struct error *replace_token(struct remote *remote, const struct json *cla
 
 static struct error *obtain_token(struct remote *remote, bool proven) {
     AUTO_JSON claims = NULL;
-    struct error *error = remote_load_management(remote);
-    if (!error)
-        error = endpoint_fetch_token(remote->management.connection.endpoint, &remote->token);
+    TRY(remote_load_management(remote));
+    struct error *error = endpoint_fetch_token(remote->management.connection.endpoint, &remote->token);
     if (!error && remote->token && !proven &&
         (!token_claims_read(remote->token, &claims) || !is_for_host_alone(claims)))
         return replace_token(remote, claims);
@@ -144,11 +143,9 @@ void remote_forget_token(struct remote *remote) {
 
 struct error *remote_send_token(struct remote *remote) {
     bool proven = false;
-    struct error *error = check_confidential(remote, &proven);
-    if (!error && !remote->token)
-        error = obtain_token(remote, proven);
-    if (error)
-        return error;
+    TRY(check_confidential(remote, &proven));
+    if (!remote->token)
+        TRY(obtain_token(remote, proven));
     AUTO_TEXT header = text_format(TOKEN_HEADER, remote->token);
     remote->authorized = header && curl_transport_header(remote_transport(remote), header);
     if (header)

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/run/reload.h"
-
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
+#include "core/host/folder_watcher.h"
 #include "core/host/io/cluster_connection.h"
+#include "core/host/sources/source_folder.h"
+#include "core/host/sources/source_objects.h"
+#include "core/host/startup/load_adapters.h"
+#include "core/host/workers.h"
 #include "core/json/yaml.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_MAX ((size_t)1 << 20)
 
-// Of the others a change takes effect after a restart.
+// A change of any other key takes effect after a restart.
 static const char *const live_keys[] = {
     "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
     "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
     "rateLimit", "credentialPlugins", "podEvents",         "memory",          "namespaces",   "maxWorkloads",
     "placement", "onWorkerLost",      "drainTimeout",
-    "fencing",  // but for its namespace
+    "fencing",  // except its namespace
     "adapters", // where adapters_extend says nothing else
 };
 
@@ -44,8 +50,9 @@ static void check_worker(const struct config *config, const struct worker_spec *
     connection_close(&connection);
 }
 
-struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
-                          struct config **out) {
+// Reads and checks the file as `wharf check` does, up to the files of adapters. *out is NULL if there is any problem.
+static struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
+                                 struct config **out) {
     struct config *config = NULL;
     *out = NULL;
     struct error *error = setup_config(path, adapter_directory, problems, &config);
@@ -87,4 +94,220 @@ void reload_compare(const char *path, const char *former, const char *text, stru
             buffer_printf(out, "%sfencing.namespace", out->len > 0 ? ", " : "");
     }
     error_free(error);
+}
+
+#define MESSAGE_MAX ((size_t)4096)
+
+struct reload {
+    struct reload_options options;
+    const struct config *config; // in use
+    struct config *reloaded;     // the same, once it is not that of the options; owned
+    struct sources *sources;
+    struct source_objects *objects;
+    struct folder_watcher *watcher;
+    struct watched_folder *file;  // the directory of the configuration
+    struct source_folder *folder; // NULL: none is configured
+    char *first;                  // the text of the configuration at the start; NULL: not known
+    uint64_t seen;                // hash of the text that was read last, in use or not
+    char *directory, *name;       // of its file
+};
+
+static void apply_workers(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+    struct reload *reload = ctx;
+    host_set_workers(reload->options.host, specs, count, removal);
+}
+
+static void report_sources(void *ctx, struct source_note *notes, size_t count) {
+    struct reload *reload = ctx;
+    host_tell_sources(reload->options.host, notes, count);
+}
+
+static struct error *set_folder(struct reload *reload, const struct config *config) {
+    const char *wanted = config->workers_from.directory;
+    bool same = exec_policy_equal(&reload->config->credential_plugins, &config->credential_plugins);
+    if (reload->folder && same && text_equal(source_folder_directory(reload->folder), wanted))
+        return NULL;
+    bool had = reload->folder;
+    source_folder_free(reload->folder);
+    reload->folder = NULL;
+    if (!wanted && had)
+        sources_set(reload->sources, SOURCE_DIRECTORY, NULL, 0, NULL, 0);
+    return wanted ? source_folder_new(reload->sources, reload->watcher, wanted, &config->credential_plugins,
+                                      &reload->folder)
+                  : NULL;
+}
+
+// Applies a valid configuration.
+static struct error *use(struct reload *reload, const struct config *config) {
+    sources_set_removal(reload->sources, config->removal);
+    struct error *error = sources_set_config(reload->sources, config);
+    source_objects_configure(reload->objects, config);
+    return error ? error : set_folder(reload, config);
+}
+
+static void report_refused(struct reload *reload, const struct problems *problems, const struct error *error) {
+    AUTO_BUFFER(message, MESSAGE_MAX);
+    if (error)
+        buffer_text(&message, error_text(error));
+    for (size_t i = 0; i < problems->count; i++) {
+        log_fields(LOG_ERROR, "configuration not reloaded: it has a problem", {"problem", problems->list[i]});
+        if (message.len + strlen(problems->list[i]) + 64 < MESSAGE_MAX)
+            buffer_printf(&message, "%s%s", message.len > 0 ? "; " : "", problems->list[i]);
+    }
+    if (error)
+        log_fields(LOG_ERROR, "configuration not reloaded", {"config", reload->options.config->path},
+                   {"error", error_text(error)});
+    host_tell_reload(reload->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
+}
+
+// `adapters`: what adapters_extend has left for later.
+static void report_used(struct reload *reload, const char *text, const struct buffer *adapters) {
+    AUTO_BUFFER(later, MESSAGE_MAX);
+    if (reload->first && text)
+        reload_compare(reload->options.config->path, reload->first, text, &later);
+    if (adapters->len > 0)
+        buffer_printf(&later, "%s%s", later.len > 0 ? ", " : "", adapters->data);
+    AUTO_TEXT message = later.len > 0 ? text_format("takes effect after a restart: %s", later.data) : NULL;
+    log_fields(later.len > 0 ? LOG_WARN : LOG_INFO,
+               later.len > 0 ? "configuration reloaded; a part of it takes effect after a restart"
+                             : "configuration reloaded",
+               {"config", reload->options.config->path}, {"keys", later.data});
+    host_tell_reload(reload->options.host, true, clock_now().wall_ns, message);
+}
+
+static void report_kinds(const struct adapters *adapters) {
+    for (size_t k = adapters->former->n_kinds; k < adapters->n_kinds; k++) {
+        const struct kind *kind = adapters->kinds[k];
+        log_fields(LOG_INFO, "a kind is added", {"kind", kind->plural_group}, {"adapter", kind->adapter->name},
+                   {"version", kind->adapter->version}, {"file", kind->adapter->file},
+                   {"sha256", kind->adapter->sha256});
+    }
+}
+
+// A configuration that was found good, and what it brings.
+struct good {
+    struct config *config;
+    struct adapters *adapters; // NULL: no further ones
+    const char *text;          // or NULL
+    struct buffer later;       // adapters that go on as they were
+};
+
+static void replace(struct reload *reload, struct good *good) {
+    struct config *config = good->config;
+    if (good->adapters) {
+        report_kinds(good->adapters);
+        host_add_adapters(reload->options.host, good->adapters);
+    }
+    host_configure(reload->options.host, config); // before the workers, which it may allow
+    struct error *error = use(reload, config);
+    if (error) { // out of memory: as much as was possible
+        log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
+        error_free(error);
+    }
+    log_setup(config->log_format, config->log_level);
+    report_used(reload, good->text, &good->later);
+    config_free(reload->reloaded);
+    reload->reloaded = config;
+    reload->config = config;
+}
+
+// good->config is NULL if there is any problem.
+static struct error *read_again(struct reload *reload, struct problems *problems, struct good *good) {
+    struct config *config = NULL;
+    const struct config *first = reload->options.config;
+    struct error *error = reload_read(first->path, reload->options.adapter_directory, problems, &config);
+    if (!config)
+        return error;
+    struct adapters *former = (struct adapters *)host_adapters(reload->options.host);
+    error = load_more_adapters(former, config, first->controller_name, problems, &good->later, &good->adapters);
+    if (error || problems->count > 0 || problems->lost > 0)
+        config_free(config);
+    else
+        good->config = config;
+    return error;
+}
+
+static void changed(void *ctx, bool forced) {
+    struct reload *reload = ctx;
+    AUTO_TEXT text = reload_text(reload->options.config->path);
+    uint64_t hash = text ? text_hash(TEXT_HASH, text) : 0;
+    if (!forced && (!text || hash == reload->seen)) // a mount that is being replaced has no file for a moment
+        return;
+    reload->seen = hash;
+    reload->options.reloading(reload->options.ctx);
+    struct problems problems = {0};
+    struct good good = {.text = text};
+    buffer_init(&good.later, MESSAGE_MAX);
+    struct error *error = read_again(reload, &problems, &good);
+    if (good.config)
+        replace(reload, &good);
+    else
+        report_refused(reload, &problems, error);
+    reload->options.reloaded(reload->options.ctx, good.config);
+    buffer_free(&good.later);
+    error_free(error);
+    problems_free(&problems);
+}
+
+// A mount replaces what begins with two dots.
+static bool matters(void *ctx, const char *name) {
+    const struct reload *reload = ctx;
+    return strcmp(name, reload->name) == 0 || text_has_prefix(name, "..");
+}
+
+static struct error *watch_file(struct reload *reload) {
+    const char *path = reload->options.config->path, *slash = strrchr(path, '/');
+    reload->directory = text_directory(path);
+    reload->name = strdup(slash ? slash + 1 : path);
+    if (!reload->directory || !reload->name)
+        return error_no_memory();
+    struct folder_watcher_options options = {
+        .directory = reload->directory, .matters = matters, .changed = changed, .ctx = reload};
+    return folder_watcher_add(reload->watcher, &options, &reload->file);
+}
+
+static struct error *start(struct reload *reload) {
+    struct sources_options options = {.apply = apply_workers, .tell = report_sources, .ctx = reload};
+    reload->first = reload->options.text ? strdup(reload->options.text) : NULL;
+    reload->seen = reload->first ? text_hash(TEXT_HASH, reload->first) : 0;
+    TRY(sources_new(&options, &reload->sources));
+    TRY(source_objects_new(reload->sources, reload->options.host, &reload->objects));
+    TRY(folder_watcher_new(&reload->watcher));
+    TRY(watch_file(reload));
+    TRY(use(reload, reload->config));
+    struct error *error = folder_watcher_start(reload->watcher);
+    return error ? error : source_objects_attach(reload->objects); // last: it runs until the host stops
+}
+
+void reload_stop(struct reload *reload) {
+    if (!reload)
+        return;
+    folder_watcher_stop(reload->watcher);
+    source_folder_free(reload->folder);
+    folder_watcher_free(reload->watcher);
+    source_objects_free(reload->objects);
+    sources_free(reload->sources);
+    config_free(reload->reloaded);
+    free(reload->first);
+    free(reload->directory);
+    free(reload->name);
+    free(reload);
+}
+
+struct error *reload_start(const struct reload_options *options, struct reload **out) {
+    struct reload *reload = calloc(1, sizeof *reload);
+    if (!reload)
+        return error_no_memory();
+    reload->options = *options;
+    reload->config = options->config;
+    struct error *error = start(reload);
+    if (error)
+        reload_stop(reload);
+    else
+        *out = reload;
+    return error;
+}
+
+void reload_now(struct reload *reload) {
+    folder_watcher_call(reload->watcher);
 }

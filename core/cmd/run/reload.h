@@ -6,16 +6,32 @@
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
 #include "core/config/config.h"
+#include "core/host/host.h"
 
 // The whole file, free(); NULL if it cannot be read.
 char *reload_text(const char *path);
 
-// Reads and checks it as `wharf check` does, up to the files of adapters. *out is NULL if there is any problem.
-struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
-                          struct config **out);
-
 // Appends the keys that differ between the two texts, in YAML, and that take effect only after a restart: "seal,
 // serve". Nothing where one cannot be read. Of `adapters` it says nothing: see adapters_extend.
 void reload_compare(const char *path, const char *former, const char *text, struct buffer *out);
+
+struct reload_options {
+    struct host *host;
+    const struct config *config;   // in use; outlives it
+    const char *adapter_directory; // --adapters, or NULL; outlives it
+    const char *text;              // reload_text() from before the configuration was read; copied; may be NULL
+    // Around each reading again; `used`: it took effect. On a thread of their own.
+    void (*reloading)(void *ctx);
+    void (*reloaded)(void *ctx, bool used);
+    void *ctx;
+};
+
+struct reload;
+// Before host_run.
+struct error *reload_start(const struct reload_options *options, struct reload **out);
+// Reads the configuration and the directory of workers again, soon. From any thread.
+void reload_now(struct reload *reload);
+// Nothing is called afterwards. After host_run, before host_free. NULL is allowed.
+void reload_stop(struct reload *reload);
 
 #endif

@@ -1,22 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run`, from reading the configuration to the exit code.
-#include "core/cmd/main.h"
-
 #include "core/base/clock.h"
+#include "core/base/local_socket.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/cmd/run/live.h"
+#include "core/cmd/main.h"
 #include "core/cmd/run/notify.h"
 #include "core/cmd/run/reload.h"
-#include "core/cmd/run/serving.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
+#include "core/config/config.h"
 #include "core/host/host.h"
 #include "core/kube/transport/curl_transport.h"
+#include "core/serve/http/http.h"
 
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+// The HTTP servers of a host: one at its address, one at its Unix socket. Each has its own connections and bounds, so
+// that a flood at the port takes no place from callers on the machine.
+struct serving {
+    struct http_server *port, *local; // NULL: none
+    struct local_socket socket;
+};
+
+static struct error *serve_socket(struct serving *serving, const char *path, const char *group,
+                                  const struct http_source *source) {
+    int fd = -1;
+    TRY(local_socket_listen(path, group, &serving->socket, &fd));
+    return http_server_start_on(fd, NULL, source, &serving->local);
+}
+
+static struct error *start_local(struct serving *serving, const struct config_serve *config,
+                                 const struct http_source *source) {
+    if (config->socket)
+        return error_wrap(serve_socket(serving, config->socket, config->group, source), "serve.socket");
+    AUTO_TEXT path = NULL;
+    struct error *error = local_socket_default(http_server_port(serving->port), &path);
+    if (!error && path)
+        error = serve_socket(serving, path, config->group, source);
+    else if (!error && config->group)
+        error = error_new(ERROR_INVALID, "there is no folder for a socket: configure serve.socket");
+    if (!error || error->code == ERROR_NO_MEMORY || config->group)
+        return error_wrap(error, "serve.socketGroup");
+    log_fields(LOG_WARN, "no Unix socket for callers on this machine", {"path", path}, {"error", error_text(error)});
+    error_free(error);
+    return NULL;
+}
+
+static void serving_stop(struct serving *serving);
+
+// Both listen when this returns. A default socket that cannot be made is logged, a configured one is an error.
+static struct error *serving_start(const struct config_serve *config, const struct http_source *source,
+                                   struct serving **out) {
+    struct serving *serving = calloc(1, sizeof *serving);
+    struct error *error = serving ? NULL : error_no_memory();
+    const struct http_tls tls = {config->cert_file, config->key_file};
+    if (!error && config->address)
+        error =
+            error_wrap(http_server_start_tls(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
+                       config->cert_file ? "serve.address, serve.tls" : "serve.address");
+    if (!error)
+        error = start_local(serving, config, source);
+    if (error)
+        serving_stop(serving);
+    else
+        *out = serving;
+    return error;
+}
+
+static const char *serving_socket(const struct serving *serving) {
+    return serving ? serving->socket.path : NULL;
+}
+
+static void serving_stop(struct serving *serving) {
+    if (!serving)
+        return;
+    local_socket_remove(&serving->socket); // first: callers find another host, or none
+    http_server_stop(serving->local);
+    http_server_stop(serving->port);
+    free(serving);
+}
 
 #define LAST_LINES_NS CLOCK_SECOND // for flushing the log at the end
 
@@ -31,7 +96,7 @@ struct program {
     struct api_source api;
     struct serving *serving;
     struct signals *signals;
-    struct live_program *live;
+    struct reload *reload;
     struct notify *notify; // NULL: not started by systemd
 };
 
@@ -103,8 +168,8 @@ static struct error *start_notifying(struct program *program) {
     return notify_start(program->notify, &source);
 }
 
-static void reload(void *live) {
-    live_reload(live);
+static void on_reload(void *reload) {
+    reload_now(reload);
 }
 
 static void reloading(void *notify) {
@@ -115,17 +180,17 @@ static void reloaded(void *notify, bool used) {
     notify_reloaded(notify, used ? "running" : "running; the configuration was not reloaded, see the log");
 }
 
-static struct error *start_live(struct program *program, const char *adapter_directory, const char *text) {
-    struct live_options options = {.host = program->host,
-                                   .config = program->config,
-                                   .adapter_directory = adapter_directory,
-                                   .text = text,
-                                   .reloading = reloading,
-                                   .reloaded = reloaded,
-                                   .ctx = program->notify};
-    struct error *error = live_start(&options, &program->live);
+static struct error *start_reload(struct program *program, const char *adapter_directory, const char *text) {
+    struct reload_options options = {.host = program->host,
+                                     .config = program->config,
+                                     .adapter_directory = adapter_directory,
+                                     .text = text,
+                                     .reloading = reloading,
+                                     .reloaded = reloaded,
+                                     .ctx = program->notify};
+    struct error *error = reload_start(&options, &program->reload);
     if (!error)
-        signals_on_reload(program->signals, reload, program->live);
+        signals_on_reload(program->signals, on_reload, program->reload);
     return error;
 }
 
@@ -156,18 +221,18 @@ static struct error *prepare(struct program *program, const char *config_path, c
     if (!error)
         error = start_notifying(program);
     if (!error)
-        error = start_live(program, adapter_directory, text);
+        error = start_reload(program, adapter_directory, text);
     return error;
 }
 
-static void tell_start(const struct program *program) {
+static void log_started(const struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
                {"serving", program->config->serve.address}, {"socket", serving_socket(program->serving)});
 }
 
 static struct error *run_host(struct program *program) {
-    tell_start(program);
+    log_started(program);
     signals_on_stop(program->signals, stop_host, program);
     struct error *error = host_run(program->host);
     signals_forget(program->signals);
@@ -182,7 +247,7 @@ static struct error *run(struct call *call) {
         error = run_host(&program);
     serving_stop(program.serving);
     api_source_clear(&program.api);
-    live_stop(program.live);      // reports a reload
+    reload_stop(program.reload);  // reports a reload
     notify_close(program.notify); // reads from the host
     host_free(program.host);
     adapters_free(program.adapters);

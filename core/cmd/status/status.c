@@ -5,7 +5,6 @@
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
-#include "core/cmd/status/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -163,12 +162,11 @@ static struct error *print_list(const struct asked *asked, const struct status_v
 static struct error *count_namespace(const struct asked *asked, struct json *status) {
     AUTO_JSON list = NULL;
     struct json *counts = NULL;
-    struct error *error = get_list(asked, &status_workloads, &list);
-    if (!error)
-        error = status_count(asked->filter.namespace_, json_get(list, "items"), &counts);
-    if (!error && !json_set(status, "workloads", counts))
-        error = error_no_memory();
-    return error;
+    TRY(get_list(asked, &status_workloads, &list));
+    TRY(status_count(asked->filter.namespace_, json_get(list, "items"), &counts));
+    if (!json_set(status, "workloads", counts))
+        return error_no_memory();
+    return NULL;
 }
 
 static struct error *print_overview(struct asked *asked) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf status`: its columns (views.c) and its output (status.c), of workloads that are selected (filter.c), at once
-// or when the host or its workers are ready (await.c).
+// `wharf status`: its columns (views.c) and its output (status.c), of selected workloads, at once or when the host
+// or its workers are ready (filter.c).
 #ifndef WHARF_CMD_STATUS_H
 #define WHARF_CMD_STATUS_H
 
 #include "core/base/error.h"
 #include "core/cmd/line/text_table.h"
+#include "core/cmd/remote/remote.h"
 #include "core/json/json.h"
 
 #define STATUS_CELL_MAX 256
@@ -36,7 +37,6 @@ void status_add_row(const struct status_view *view, bool wide, const struct json
 // The lines above the tables: the host, and its workloads by phase.
 void status_print_summary(const struct json *status);
 
-struct remote;
 struct status_wait {
     bool workers;       // for the workers, not for the host itself
     const char *worker; // for this worker only; NULL: all
@@ -45,5 +45,20 @@ struct status_wait {
 };
 // *obstacle: why the host or a worker is not ready (free()); NULL: ready.
 struct error *status_await(const struct status_wait *wait, struct remote *remote, char **obstacle);
+
+struct status_filter { // NULL: any
+    const char *namespace_, *kind, *name, *cluster, *phase, *selector;
+};
+
+// Whether there is more than a namespace.
+bool status_filter_narrows(const struct status_filter *filter);
+// Appends the parameters of /api/v1/workloads.
+void status_filter_query(const struct status_filter *filter, struct buffer *path);
+// Removes the items that the selector does not choose: the host has no labels, so the management cluster is asked, with
+// the caller's rights.
+struct error *status_filter_select(const struct status_filter *filter, struct remote *remote, struct json *items);
+
+// The counts of a namespace, as "workloads" of /api/v1/status.
+struct error *status_count(const char *namespace_, const struct json *items, struct json **out);
 
 #endif
