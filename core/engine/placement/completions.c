@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #define POOLS 64             // of a worker: kinds and namespaces, by hash
-#define SAMPLES 8            // of a pool; a pool with fewer says nothing
+#define SAMPLES 8            // of a pool; a smaller pool is ignored
 #define OTHERS_MAX 64        // workers that one is compared with
-#define FAST_FACTOR 10       // far faster, if the others take
-#define LEAST_MS (10 * 1000) // at least this: noise does not matter then
+#define FAST_FACTOR 10       // far faster, if a workload in the others takes
+#define LEAST_MS (10 * 1000) // at least this, so that noise does not matter
 #define SUSPECT_OF_16 12     // so many of the last 16 that were compared
 #define CLEARED_OF_16 6
 #define WINDOW_MAX_NS (60 * CLOCK_MINUTE) // of a suspect worker
@@ -39,8 +39,8 @@ static uint32_t median(uint32_t *values, size_t count) {
     return values[(count - 1) / 2];
 }
 
-// What such workloads take in the other workers: the median of their medians; 0: not known.
-static uint32_t elsewhere(const struct engine *engine, size_t cluster, size_t pool) {
+// How long such workloads take in the other workers: the median of the medians; 0: unknown.
+static uint32_t median_of_others(const struct engine *engine, size_t cluster, size_t pool) {
     uint32_t medians[OTHERS_MAX];
     size_t count = 0;
     for (size_t c = 1; c < engine->n_clusters && count < OTHERS_MAX; c++) {
@@ -119,7 +119,7 @@ void completions_finished(struct engine *engine, struct entry *entry) {
     int64_t took_ms = (engine->now.mono_ns - entry->workload->runs_since_ns) / CLOCK_MS;
     uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
     size_t pool = pool_of(entry);
-    uint32_t others_ms = elsewhere(engine, cluster, pool);
+    uint32_t others_ms = median_of_others(engine, cluster, pool);
     add_sample(slot, pool, ms);
     if (others_ms)
         judge(engine, entry, cluster, ms, others_ms);

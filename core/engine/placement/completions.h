@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast workers finish what they get. A worker whose workloads end at once, whether it says so falsely or fails all
-// of them, never has active ones, and a policy that counts those alone would give it everything: so each workload
-// counts for a minute at least. A worker that is far faster than the others with workloads of one kind and namespace is
-// suspect: it is reported, and each of its workloads counts for as long as the others take, so that it gets no more
-// than they. Only workloads that could have gone to several workers matter. Times are the host's own, from the create
-// or the start that was seen to the end.
+// How fast workers finish workloads. A worker that ends every workload at once, by a false status or a failure, never
+// has active ones, and a policy that counts active workloads alone would choose that worker always: so each workload
+// counts for at least a minute. A worker that is far faster than the others with workloads of one kind and namespace is
+// suspect: the host reports the worker, and each of its workloads counts for as long as one takes in the others. Only
+// workloads with a choice of workers matter. The host measures the times, from the create or the start to the end.
 #ifndef WHARF_ENGINE_COMPLETIONS_H
 #define WHARF_ENGINE_COMPLETIONS_H
 
@@ -13,8 +12,7 @@
 struct engine;
 struct entry;
 
-// A create is sent, in the worker that it is placed in; its mirror was seen running; it has finished, and still counts
-// as active.
+// The host sends the create; the mirror runs; the workload has finished and still counts as active.
 void completions_created(const struct engine *engine, struct entry *entry);
 void completions_started(const struct engine *engine, struct entry *entry, size_t cluster);
 void completions_finished(struct engine *engine, struct entry *entry);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_NS CLOCK_SECOND // all entries are gone through: not for each of many changes
+#define CHANGED_NS CLOCK_SECOND // between two passes over all entries
 
 struct namespace_ {
     char *labels; // NULL: none
@@ -20,7 +20,7 @@ struct namespace_ {
 struct namespace_labels {
     struct map map; // struct namespace_, by name
     bool listed;
-    int64_t due_ns, ticked_ns; // when something waits to be decided anew, CLOCK_NEVER: nothing does; when that was last
+    int64_t due_ns, ticked_ns; // of the next pass, CLOCK_NEVER: none; of the last pass
 };
 
 static void free_one(struct namespace_ *one) {
@@ -91,7 +91,7 @@ static void begin_list(struct namespace_labels *table) {
         one->seen = false;
 }
 
-// Returns whether there were any.
+// Returns whether there were such namespaces.
 static bool drop_unseen(struct namespace_labels *table) {
     size_t cursor = 0, before = table->map.count;
     for (struct namespace_ *one; (one = map_next(&table->map, &cursor));)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // Whether such a change can end the rejection.
-static bool is_of_space(const char *reason) {
+static bool is_of_namespace(const char *reason) {
     static const char *const reasons[] = {"QuotaExceeded", "NamespaceNotFound", "NamespaceTerminating"};
     for (size_t i = 0; reason && i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(reasons[i], reason) == 0)
@@ -17,7 +17,7 @@ static bool is_of_space(const char *reason) {
 }
 
 void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
-    if (!is_of_space(reason))
+    if (!is_of_namespace(reason))
         return;
     cluster_relist(engine, cluster, RELIST_NAMESPACES); // watched for a while from now
     if (entry->awaits_namespace ||
@@ -39,7 +39,7 @@ void namespace_retry_forget(struct engine *engine, struct entry *entry) {
             drop(engine, i);
 }
 
-// Some worker has rejected it or not started it.
+// A worker has rejected the workload or not started its mirror.
 static bool waits(const struct entry *entry) {
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (m->facts.excluded_until_ns || m->facts.tried)

@@ -27,7 +27,7 @@ bool namespaces_select(const char *rule) {
     return selector_of(rule);
 }
 
-// The selector was checked when the configuration was read; without memory nothing matches.
+// The configuration has checked the selector; without memory no namespace matches.
 static bool is_selected(const char *text, const char *labels) {
     AUTO_TEXT line = strndup(text, strcspn(text, "\n"));
     struct selector selector = {.n_terms = 0};

@@ -22,7 +22,7 @@ static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
     return w->active * UINT64_C(1000) + recent_thousandths(&w->finished, now_ns);
 }
 
-// Negative: `a` is to be taken rather than `b`.
+// Negative: `a` is better than `b`.
 static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b,
                            int64_t now_ns) {
     int by = 0;
@@ -33,7 +33,7 @@ static int compare_workers(enum placement_policy policy, const struct worker_fac
     case PLACEMENT_ORDERED:
         by = compare_order(a, b);
         break;
-    case PLACEMENT_WEIGHTED: // where its share would be least, with this one
+    case PLACEMENT_WEIGHTED: // least share, with this workload
         by = compare((load_of(a, now_ns) + 1000) * b->weight, (load_of(b, now_ns) + 1000) * a->weight);
         by = by ? by : compare(b->weight, a->weight);
         break;
@@ -72,7 +72,7 @@ bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *ne
     return !until_ns;
 }
 
-// `again`: also where it did not start.
+// `again`: also workers that did not start the mirror.
 static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns, size_t *candidates) {
     size_t best = DECIDE_UNPLACED;
     *candidates = 0;
@@ -120,7 +120,7 @@ int64_t placement_unsettled_until_ns(const struct decide_facts *f) {
     return until_ns;
 }
 
-// No worker can be chosen now, and why.
+// The reason why no worker can be chosen now.
 static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     if (f->view && f->view->lacks_capacity)
         return action_wait_until(next_ns, WAITING_CAPACITY, 0);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/placement/placement_queue.h"
 
-#define MISSES_MAX 64                // tried in vain, after which the next round waits
-#define ROUND_NS (100 * CLOCK_MS)    // between such rounds
-#define ROOM_UNBOUNDED ((size_t)256) // tried at most for a worker without maxActive
+#define MISSES_MAX 64             // failed tries, after which the next round waits
+#define ROUND_NS (100 * CLOCK_MS) // between such rounds
+#define UNBOUNDED ((size_t)256)   // tried at most for a worker without maxActive
 
-static void add(struct engine *engine, struct entry *entry) {
+static void put_in_queue(struct engine *engine, struct entry *entry) {
     struct placement_queue *queue = &engine->placement_queue;
-    // Without memory for that it is tried again when a worker changes.
+    // Without memory the engine tries the entry again when a worker changes.
     (void)fair_queue_put(&queue->waiting, &entry->placement_turn, entry, WORK_CREATE, entry->kind, entry->key,
                          entry->name_at - 1U);
 }
@@ -17,7 +17,7 @@ bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_
     bool limited = engine->slots[cluster].settings.max_active > 0 || engine->slots[cluster].settings.max_kinds;
     if (!limited || entry->placement_turn.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
         return false;
-    add(engine, entry);
+    put_in_queue(engine, entry);
     queue->freed = true;
     return entry->placement_turn.flow;
 }
@@ -26,7 +26,7 @@ void placement_queue_note(struct engine *engine, struct entry *entry, enum place
     if (need == PLACEMENT_TURN_NONE)
         fair_queue_remove(&entry->placement_turn);
     else if (need == PLACEMENT_TURN_WANTED)
-        add(engine, entry);
+        put_in_queue(engine, entry);
     if (entry != engine->placement_queue.tried)
         return;
     engine->placement_queue.tried = NULL;
@@ -41,7 +41,7 @@ void placement_queue_retry(struct engine *engine) {
 }
 
 // How many more workloads all workers together may get, at most.
-static size_t room_left(const struct engine *engine) {
+static size_t free_slots(const struct engine *engine) {
     size_t left = 0;
     for (size_t c = 1; c < engine->n_clusters; c++) {
         const struct worker_slot *slot = &engine->slots[c];
@@ -49,7 +49,7 @@ static size_t room_left(const struct engine *engine) {
         if (!engine->names[c] || slot->settings.policy != WORKER_ACTIVE)
             continue;
         if (slot->settings.max_active == 0)
-            left += ROOM_UNBOUNDED;
+            left += UNBOUNDED;
         else if (slot->settings.max_active > active)
             left += slot->settings.max_active - active;
     }
@@ -63,7 +63,7 @@ static bool begin_round(struct engine *engine) {
     queue->freed = false;
     queue->misses = 0;
     fair_queue_begin_round(&queue->waiting);
-    queue->left = room_left(engine);
+    queue->left = free_slots(engine);
     queue->trying = true;
     return true;
 }

@@ -16,14 +16,14 @@ struct error *placement_settings_new(const struct placement_options *options, st
 void placement_settings_free(struct placement_settings *settings); // NULL is allowed
 const struct placement_options *placement_settings_options(const struct placement_settings *settings);
 bool placement_settings_equal(const struct placement_settings *a, const struct placement_settings *b);
-// A rule has a namespaceSelector: the namespaces' labels have to be known.
+// Whether a rule has a namespaceSelector, which needs the labels of namespaces.
 bool placement_settings_need_labels(const struct placement_settings *settings);
 
 struct engine;
 struct entry;
 
-// What applies to a workload; never NULL. *known (may be NULL): false if that depends on labels of its namespace that
-// are not known yet. *workers: the parsed selector.
+// The rule for a workload; never NULL. *known (may be NULL): false if the rule depends on unknown labels of the
+// namespace. *workers: the parsed selector.
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers);
 

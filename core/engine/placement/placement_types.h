@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What placement is told, and what the choice of a worker depends on beyond the other facts of decide(): the policy,
-// and for each worker what keeps it from getting this workload.
+// The settings of placement, and the facts for the choice of a worker beyond the other facts of decide(): the policy,
+// and for each worker the obstacle that excludes it.
 #ifndef WHARF_ENGINE_PLACEMENT_TYPES_H
 #define WHARF_ENGINE_PLACEMENT_TYPES_H
 
@@ -17,39 +17,39 @@ enum worker_obstacle {
     OBSTACLE_REFUSED,     // its identity
     OBSTACLE_UNREACHABLE, // its API server
     OBSTACLE_CONNECTING,
-    OBSTACLE_KIND,       // does not serve it
+    OBSTACLE_KIND,       // not served there
     OBSTACLE_PAUSED,     // too many orphans
     OBSTACLE_SUSPECT,    // answers late
     OBSTACLE_CLOSED,     // cordoned, drained or leaving
-    OBSTACLE_REJECTED,   // it rejected the mirror
+    OBSTACLE_REJECTED,   // the worker rejected the mirror
     OBSTACLE_OCCUPIED,   // an object of the name is there
     OBSTACLE_SELECTOR,   // its labels do not match
     OBSTACLE_PINNED,     // the workload names others
     OBSTACLE_FULL,       // maxActive
     OBSTACLE_CAPACITY,   // the workload's requests do not fit
     OBSTACLE_NAMESPACE,  // the namespace is not allowed there
-    OBSTACLE_TRIED,      // it did not start there in time
-    OBSTACLE_UNDECIDED,  // the labels of the namespace, which decide, are not known
-    OBSTACLE_FENCED,     // its guard would stop what is created there
-    OBSTACLE_CREDENTIALS // it rejects the host
+    OBSTACLE_TRIED,      // the mirror did not start there in time
+    OBSTACLE_UNDECIDED,  // the labels of the namespace, which decide, are unknown
+    OBSTACLE_FENCED,     // its guard would stop new mirrors
+    OBSTACLE_CREDENTIALS // the worker rejects the credentials
 };
 
 struct placement_option { // one worker
-    uint8_t obstacle;     // enum worker_obstacle: the first that was found
+    uint8_t obstacle;     // enum worker_obstacle: the first one
     uint32_t rank;        // of a pinned workload: the lowest is taken
-    uint32_t fullness;    // of what it asks for, in thousandths; see capacity_fullness
-    int64_t until_ns;     // when the obstacle ends by itself; CLOCK_NEVER: it does not
+    uint32_t fullness;    // of the requested resources, in thousandths; see capacity_fullness
+    int64_t until_ns;     // the end of the obstacle; CLOCK_NEVER: none
 };
 
 struct placement_view {
     enum placement_policy policy;
     bool pinned;                      // chosen by rank, not by the policy
-    bool lacks_capacity;              // some worker has no room for what it asks for
-    bool waits_for_limit;             // some obstacle ends when other workloads do, see placement_queue.h
+    bool lacks_capacity;              // the request does not fit into some worker
+    bool waits_for_limit;             // for maxActive, until other workloads end, see placement_queue.h
     struct placement_option *workers; // of clusters: indices are cluster numbers
     size_t n_clusters;
     struct selector selector; // of the workload
-    char problem[256];        // why no worker matches: an annotation that is wrong; ""
+    char problem[256];        // an invalid annotation, for which no worker matches; ""
 };
 
 // Adds an obstacle, unless the worker has one.

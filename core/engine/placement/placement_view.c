@@ -52,7 +52,7 @@ static size_t find_worker(const struct engine *engine, const char *name, size_t 
     return 0;
 }
 
-// wharf.dev/cluster-names: a name that is not a worker's is of one that is to come, or wrong.
+// wharf.dev/cluster-names. Names that no worker has are ignored: the worker may join later.
 static void read_names(const struct engine *engine, const char *text, struct placement_view *view) {
     uint32_t rank = 0;
     view->pinned = true;
@@ -71,7 +71,7 @@ static void read_names(const struct engine *engine, const char *text, struct pla
             placement_exclude(view, c, OBSTACLE_PINNED, CLOCK_NEVER);
 }
 
-// A kind whose workloads are not known yet: some of them may be in the worker.
+// A kind with workloads that are not listed yet: the worker may have some of them.
 static bool is_uncounted(const struct engine *engine, size_t *kind) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
@@ -102,7 +102,7 @@ static bool limit_is_reached(const struct engine *engine, const struct entry *en
     return !known || (limit > 0 && active >= limit);
 }
 
-// The workload itself is not counted, where it was before.
+// The count is without the workload itself.
 static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {
     for (size_t c = 1; engine->workers_are_limited && c < view->n_clusters; c++) {
         if (cluster_is_vacant(engine, c) || view->workers[c].obstacle != OBSTACLE_NONE ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the view of a workload that is to be placed now.
+// The placement view of one workload.
 #ifndef WHARF_ENGINE_PLACEMENT_VIEW_H
 #define WHARF_ENGINE_PLACEMENT_VIEW_H
 
@@ -8,9 +8,9 @@
 struct engine;
 struct entry;
 
-// Whether a view can differ from none at all for this workload: else it is not made.
+// Whether the workload needs a view: false if no setting limits its placement.
 bool placement_is_limited(const struct engine *engine, const struct entry *entry);
-// False: out of memory. Of the workload as it is now; empty it with placement_view_clear.
+// False: out of memory. The caller clears the view with placement_view_clear.
 bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out);
 void placement_view_clear(struct placement_view *view); // also for __attribute__((cleanup))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What placement knows of each worker: its labels, weight and order, and how many workloads it may have.
+// The settings of each worker for placement: labels, weight, order, and limits.
 #ifndef WHARF_ENGINE_PLACEMENT_WORKER_H
 #define WHARF_ENGINE_PLACEMENT_WORKER_H
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REASONS_MAX 8 // workers, or reasons, named in one sentence
+#define REASONS_MAX 8 // workers, or reasons, in one sentence
 
 // `text` is a format.
 __attribute__((format(printf, 4, 5))) static void fill(struct worker_reason *out, enum worker_obstacle obstacle,
@@ -91,7 +91,7 @@ static void fill_rejection(const struct engine *engine, const struct entry *entr
     out->until_ns = mirror->facts.excluded_until_ns;
 }
 
-// It was withdrawn, or had been rejected when it was given up.
+// The mirror was withdrawn, or the worker had rejected it when the host gave up.
 static void fill_tried(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                        struct worker_reason *out) {
     const struct attempt *attempt = rejection_by(engine, entry, mirror->facts.cluster);

@@ -106,7 +106,7 @@ void fair_queue_remove(struct fair_node *node) {
         free_flow(flow);
 }
 
-// Smooth weighted round robin: each class that waits earns its weight; the richest has its turn and pays for all.
+// Smooth weighted round robin: each class with entries earns its weight; the richest has its turn and pays for all.
 static struct fair_class *next_class(struct fair_queue *queue) {
     struct fair_class *best = NULL;
     int sum = 0;

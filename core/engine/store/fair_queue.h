@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for a place in the window of one cluster: objects about which a request is to be sent, without the
-// request, which is made when its turn comes. Classes take turns by weight, so that none starves; within a class the
-// flows (a kind in a namespace) take turns, so that one author's many objects do not delay another's; within a flow the
-// first to come is the first to go. What waits can also be looked at in the same turns, in rounds (placement_queue.c).
+// Entries that wait for a place in the window of one cluster. The engine makes the request when the entry's turn comes.
+// Classes take turns by weight, so that none starves; within a class the flows (a kind in a namespace) take turns, so
+// that many objects of one author do not delay those of another; a flow is first in, first out. placement_queue.c
+// visits waiting entries in the same turns, in rounds.
 #ifndef WHARF_ENGINE_FAIR_QUEUE_H
 #define WHARF_ENGINE_FAIR_QUEUE_H
 
@@ -16,7 +16,7 @@ enum work_class {
     WORK_FINAL_STATUS, // of a workload that has finished
     WORK_DELETE,       // deletions and suspensions, and finalizers
     WORK_CREATE,       // placements and creates, and the reads that they wait for
-    WORK_STATUS,       // other statuses: the longer one waits, the more changes are in it
+    WORK_STATUS,       // other statuses: a later one has more changes
     WORK_REFRESH,      // changes of mirrors, reads
     WORK_CLASSES
 };
@@ -24,10 +24,10 @@ enum work_class {
 struct entry;
 struct flow;
 
-// A place in the queue; part of the object that waits.
+// A place in the queue; part of the entry.
 struct fair_node {
     struct fair_node *previous, *next;
-    struct flow *flow; // NULL: it does not wait
+    struct flow *flow; // NULL: not in a queue
     struct entry *entry;
     bool renewed; // by the present reconciliation, see pacing.h
 };
@@ -37,16 +37,16 @@ struct flow {
     struct fair_queue *queue;
     enum work_class work;
     struct fair_node *first, *last;
-    struct fair_node *unseen; // of the round: the first that was not looked at; NULL: all were
+    struct fair_node *unseen; // the first that this round has not visited; NULL: none
     uint32_t round;
     char key[]; // "kind namespace"
 };
 
 struct fair_queue {
     struct fair_class {
-        struct flow *turn; // whose it is next; NULL: nothing waits
+        struct flow *turn; // the next flow; NULL: the class is empty
         struct map flows;  // by key
-        size_t count;      // of what waits
+        size_t count;      // of entries
         int credit;        // see fair_queue_next
     } classes[WORK_CLASSES];
     size_t count;
@@ -54,19 +54,19 @@ struct fair_queue {
 };
 
 void fair_queue_init(struct fair_queue *queue, uint64_t seed);
-void fair_queue_free(struct fair_queue *queue); // what waits is forgotten, its nodes are not touched
+void fair_queue_free(struct fair_queue *queue); // does not touch the nodes
 
-// Lets `node` wait in a class. One that waits in this class of this queue keeps its place. False when out of memory: it
-// does not wait.
+// Puts `node` into a class. A node of this class of this queue keeps its place. False: out of memory, and the node is
+// in no queue.
 bool fair_queue_put(struct fair_queue *queue, struct fair_node *node, struct entry *entry, enum work_class work,
                     uint32_t kind, const char *namespace_, size_t namespace_len);
-void fair_queue_remove(struct fair_node *node); // also one that does not wait
+void fair_queue_remove(struct fair_node *node); // also a node in no queue
 
-// Takes what is next; NULL: nothing waits.
+// Removes the next entry; NULL: the queue is empty.
 struct entry *fair_queue_next(struct fair_queue *queue);
 
-// The next of a class that was not looked at in this round, in turns; it stays. NULL: all were. A round ends when the
-// next one begins, and the turns go on.
+// The next entry of a class that this round has not visited, in turns; it stays in the queue. NULL: none is left. A
+// round ends when the next one begins; the turns go on.
 void fair_queue_begin_round(struct fair_queue *queue);
 struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many things began within the last minute, or another window: numbers of the present window and of the one before,
-// of which the part counts that overlaps.
+// A count of beginnings within the last minute, or another window: those of the present window, and the overlapping
+// part of the window before.
 #ifndef WHARF_ENGINE_RECENT_H
 #define WHARF_ENGINE_RECENT_H
 
