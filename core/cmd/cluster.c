@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/api/api_resources.h"
-#include "core/kube/api/cluster_id.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 

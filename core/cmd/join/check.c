@@ -3,7 +3,7 @@
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
-#include "core/kube/api/access_review.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <stdio.h>

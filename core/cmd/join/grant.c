@@ -4,7 +4,7 @@
 #include "core/cmd/document.h"
 #include "core/cmd/join/join.h"
 #include "core/json/yaml.h"
-#include "core/kube/api/token_request.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <stdio.h>

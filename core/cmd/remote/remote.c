@@ -3,7 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/remote/internal.h"
-#include "core/kube/api/cluster_id.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>

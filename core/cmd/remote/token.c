@@ -8,7 +8,7 @@
 #include "core/cmd/remote/internal.h"
 #include "core/host/check/rights.h"
 #include "core/host/tokens/token_life.h"
-#include "core/kube/api/token_request.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 #include "core/kube/kubeconfig/server_url.h"
 

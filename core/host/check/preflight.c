@@ -4,7 +4,7 @@
 #include "core/host/check/preflight_internal.h"
 
 #include "core/kube/api/api_resources.h"
-#include "core/kube/api/cluster_id.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <stdlib.h>

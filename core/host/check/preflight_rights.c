@@ -5,7 +5,7 @@
 #include "core/host/check/rights.h"
 #include "core/host/startup/seal_source.h"
 
-#include "core/kube/api/access_review.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "core/host/io/blocking_client.h"
 
 #include "core/base/clock.h"
+#include "core/kube/client/ask.h"
 #include "core/kube/transport/curl_transport.h"
 
-#define POLL_NS (100 * CLOCK_MS)
 #define PATIENCE_NS (20 * CLOCK_SECOND)
 
 struct error *direct_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop, struct direct *out) {
@@ -37,29 +37,6 @@ bool direct_renew(struct direct *direct, struct endpoint *fresh) {
     return renewable;
 }
 
-struct awaited {
-    struct response response;
-    bool answered;
-};
-
-static void on_response(void *ctx, struct response *response) {
-    struct awaited *awaited = ctx;
-    awaited->response = *response;
-    awaited->answered = true;
-    *response = (struct response){.retry_after_ns = -1};
-}
-
-// Whether the answer came.
-static bool wait_for(struct direct *direct, const struct awaited *awaited) {
-    int64_t until_ns = clock_now().mono_ns + PATIENCE_NS;
-    while (!awaited->answered && !atomic_load(direct->stop) && clock_now().mono_ns < until_ns) {
-        (void)client_tick(direct->client, clock_now());
-        if (!awaited->answered)
-            curl_transport_poll(direct->transport, POLL_NS);
-    }
-    return awaited->answered;
-}
-
 static struct error *read_answer(struct response *response, struct json **out) {
     *out = response->value;
     response->value = NULL;
@@ -74,20 +51,9 @@ static struct error *read_answer(struct response *response, struct json **out) {
 }
 
 struct error *direct_get(struct direct *direct, const char *path, bool metadata, struct json **out) {
-    struct awaited awaited = {.response = {.retry_after_ns = -1}};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path, .metadata = metadata};
-    uint64_t id = 0;
     *out = NULL;
-    struct error *error = client_submit(direct->client, &request, on_response, &awaited, &id);
-    if (error)
-        return error;
-    if (!wait_for(direct, &awaited)) {
-        client_cancel(direct->client, id);
-        return atomic_load(direct->stop) ? error_new(ERROR_STOPPED, "the host is stopping")
-                                         : error_new(ERROR_LIMIT, "the API server has not answered for %d s",
-                                                     (int)(PATIENCE_NS / CLOCK_SECOND));
-    }
-    error = read_answer(&awaited.response, out);
-    response_clear(&awaited.response);
-    return error;
+    TRY(ask_within(direct->client, &request, PATIENCE_NS, direct->stop, &response));
+    return read_answer(&response, out);
 }

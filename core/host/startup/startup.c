@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 #include "core/host/startup/startup_internal.h"
-#include "core/kube/api/cluster_id.h"
+#include "core/kube/api/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

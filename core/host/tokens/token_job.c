@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/kube/api/token_request.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/ask.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/json.h"
-#include "core/kube/api/access_review.h"
+#include "core/kube/api/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

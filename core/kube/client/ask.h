@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous requests, for commands that read from a cluster and exit.
+// Requests that wait for the response: for commands, and for threads with a connection of their own.
 #ifndef WHARF_KUBE_CLIENT_ASK_H
 #define WHARF_KUBE_CLIENT_ASK_H
 
 #include "core/kube/client/client.h"
 
-// The client's transport is from curl_transport_new and must not be polled by anything else. Blocks until the response
-// arrives, bounded by the request timeout. `response` is owned by the caller (ask_cleanup). Returns an error for an
-// invalid request; `response` is then empty.
+// The client's transport is from curl_transport_new and nothing else polls it. Blocks until the response arrives, at
+// most for the request timeout. `response` is owned by the caller (ask_cleanup). Returns an error for an invalid
+// request; `response` is then empty.
 struct error *ask(struct client *client, const struct request *request, struct response *response);
+
+// The same for at most `for_ns` (ERROR_LIMIT), and until *stop is true (ERROR_STOPPED).
+struct error *ask_within(struct client *client, const struct request *request, int64_t for_ns, const atomic_bool *stop,
+                         struct response *response);
 
 // GET of a whole path; the document is response->value.
 struct error *ask_raw(struct client *client, const char *path, struct response *response);

@@ -2,7 +2,7 @@
 #include "core/kube/client/probe.h"
 
 #include "core/base/text.h"
-#include "core/kube/api/cluster_id.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/client/client.h"
 #include "core/kube/client/request_log.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the curl transport: curl_transport.c (submit, cancel, poll), curl_setup.c (construction),
 // curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (waiting for sockets), curl_options.c
-// (libcurl options), curl_verify.c (certificate verification), curl_response.c (responses).
+// (libcurl options, certificate verification), curl_response.c (responses).
 #ifndef WHARF_KUBE_TRANSPORT_CURL_INTERNAL_H
 #define WHARF_KUBE_TRANSPORT_CURL_INTERNAL_H
 
@@ -114,7 +114,6 @@ void curl_transport_free(struct transport *base);
 
 // curl_options.c. False when out of memory or if this libcurl lacks an option.
 bool exchange_set_up(struct exchange *exchange);               // once for an easy handle
-bool exchange_set_verification(struct exchange *exchange);     // a part of that (curl_verify.c)
 const char *exchange_verdict(const struct exchange *exchange); // "", or a note on the certificate for the error message
 bool exchange_prepare(struct exchange *exchange);              // for the current request, with the current credentials
 bool pool_set_up(struct pool *pool);

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -131,10 +133,50 @@ static bool set_callbacks(struct exchange *exchange) {
            set_pointer(easy, CURLOPT_PRIVATE, exchange);
 }
 
+// A server certificate must have a subjectAltName (RFC 9525 section 2, as in Go); without one, libcurl would fall back
+// to the common name.
+
+static bool has_names(X509 *certificate) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    bool found = false;
+    for (int i = 0; i < sk_GENERAL_NAME_num(names) && !found; i++) {
+        int type = sk_GENERAL_NAME_value(names, i)->type;
+        found = type == GEN_DNS || type == GEN_IPADD;
+    }
+    GENERAL_NAMES_free(names);
+    return found;
+}
+
+// Called for each certificate of the chain, the server's last.
+static int on_certificate(int good, X509_STORE_CTX *context) {
+    if (!good || X509_STORE_CTX_get_error_depth(context) != 0 || has_names(X509_STORE_CTX_get_current_cert(context)))
+        return good;
+    X509_STORE_CTX_set_error(context, X509_V_ERR_HOSTNAME_MISMATCH);
+    return 0;
+}
+
+static CURLcode on_context(CURL *easy, void *context, void *unused) {
+    (void)easy, (void)unused;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_certificate);
+    return CURLE_OK;
+}
+
+const char *exchange_verdict(const struct exchange *exchange) {
+    long verdict = X509_V_OK;
+    (void)curl_easy_getinfo(exchange->easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
+    return verdict == X509_V_ERR_HOSTNAME_MISMATCH ? " (its certificate has no subjectAltName)" : "";
+}
+
+static bool set_verification(struct exchange *exchange) {
+    if (exchange->transport->credentials.endpoint->insecure)
+        return true;
+    return curl_easy_setopt(exchange->easy, CURLOPT_SSL_CTX_FUNCTION, on_context) == CURLE_OK;
+}
+
 bool exchange_set_up(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
     return set_numbers(exchange->easy, transport->credentials.endpoint->insecure) &&
-           set_texts(exchange->easy, transport) && set_callbacks(exchange) && exchange_set_verification(exchange) &&
+           set_texts(exchange->easy, transport) && set_callbacks(exchange) && set_verification(exchange) &&
            (!transport->connect_to ||
             curl_easy_setopt(exchange->easy, CURLOPT_CONNECT_TO, transport->connect_to) == CURLE_OK);
 }
@@ -167,6 +209,12 @@ static bool set_pems(struct exchange *exchange) {
     exchange->pem_set = pem_set;
     pem_set->users++;
     return true;
+}
+
+const char *http_method_name(enum http_method method) {
+    static const char *const names[] = {
+        [HTTP_GET] = "GET", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE"};
+    return names[method];
 }
 
 static bool set_method(const struct exchange *exchange) {

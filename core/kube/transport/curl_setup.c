@@ -50,17 +50,14 @@ static struct error *set_tls_name(struct curl_transport *transport, const char *
 }
 
 static struct error *set_addresses(struct curl_transport *transport, const struct endpoint *endpoint) {
-    struct error *error = server_url_parse(endpoint->server, &transport->url);
-    if (error)
-        return error;
-    error = proxy_choose(&transport->url, endpoint->proxy_url, getenv, &transport->proxy);
-    if (endpoint->proxy_url)
-        error = error_wrap(error, "proxy-url");
-    if (!error && endpoint->tls_server_name && transport->url.tls)
-        error = set_tls_name(transport, endpoint->tls_server_name);
-    else if (!error)
+    TRY(server_url_parse(endpoint->server, &transport->url));
+    struct error *error = proxy_choose(&transport->url, endpoint->proxy_url, getenv, &transport->proxy);
+    TRY(endpoint->proxy_url ? error_wrap(error, "proxy-url") : error);
+    if (endpoint->tls_server_name && transport->url.tls)
+        TRY(set_tls_name(transport, endpoint->tls_server_name));
+    else
         transport->base_url = server_url_base(&transport->url, NULL);
-    return error || transport->base_url ? error : error_no_memory();
+    return transport->base_url ? NULL : error_no_memory();
 }
 
 // Unsupported options are detected here, not with every request.
@@ -76,25 +73,27 @@ static void wake(void *transport) {
     curl_transport_wakeup(transport);
 }
 
-struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out) {
-    struct curl_transport *transport = calloc(1, sizeof *transport);
-    if (!transport)
-        return error_no_memory();
+static struct error *open_transport(struct curl_transport *transport, const struct endpoint *endpoint,
+                                    const char *user_agent) {
     transport->base.ops = &curl_transport_ops;
     transport->wake_fd = -1;
     transport->now_ns = clock_now().mono_ns;
     heap_init(&transport->stalls);
-    struct error *error = set_addresses(transport, endpoint);
-    if (!error)
-        error = credentials_open(&transport->credentials, endpoint, transport->url.tls, wake, transport, clock_now());
-    if (!error && !events_open(transport))
-        error = error_new(ERROR_IO, "cannot watch sockets: %s", strerror(errno));
-    if (!error)
-        transport->user_agent = strdup(user_agent);
-    if (!error && (!transport->user_agent || !(transport->pool = pool_new(transport))))
-        error = error_no_memory();
-    if (!error)
-        error = try_options(transport);
+    TRY(set_addresses(transport, endpoint));
+    TRY(credentials_open(&transport->credentials, endpoint, transport->url.tls, wake, transport, clock_now()));
+    if (!events_open(transport))
+        return error_new(ERROR_IO, "cannot watch sockets: %s", strerror(errno));
+    transport->user_agent = strdup(user_agent);
+    if (!transport->user_agent || !(transport->pool = pool_new(transport)))
+        return error_no_memory();
+    return try_options(transport);
+}
+
+struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out) {
+    struct curl_transport *transport = calloc(1, sizeof *transport);
+    if (!transport)
+        return error_no_memory();
+    struct error *error = open_transport(transport, endpoint, user_agent);
     if (error) {
         curl_transport_free(&transport->base);
         return endpoint->description ? error_wrap(error, "%s", endpoint->description) : error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/clock.h"
 #include "core/json/json.h"
-#include "core/kube/api/token_request.h"
+#include "core/kube/api/requests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

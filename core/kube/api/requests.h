@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of Kubernetes APIs and their answers: the identity of a cluster, SelfSubjectAccessReview, TokenRequest.
+#ifndef WHARF_KUBE_API_REQUESTS_H
+#define WHARF_KUBE_API_REQUESTS_H
+
+#include "core/kube/client/types.h"
+
+// Which cluster an API server belongs to: the uid of its namespace kube-system, which is never recreated.
+#define CLUSTER_ID_PATH "/api/v1/namespaces/kube-system"
+
+// Reads that namespace; not rate limited.
+struct request cluster_id_request(void);
+
+// The uid and the resourceVersion in the response to that request; "" if it failed.
+const char *cluster_id_uid(const struct response *response);
+const char *cluster_id_version(const struct response *response);
+
+// One sentence on why it failed; NULL when out of memory. free().
+char *cluster_id_problem(const struct response *response);
+
+// Whether the caller may do something (authorization.k8s.io/v1 SelfSubjectAccessReview).
+#define ACCESS_REVIEW_MAX ((size_t)16 << 10) // bytes of one
+
+struct access_review { // subresource, name and namespace_ may be NULL: none, or all
+    const char *group, *resource, *subresource, *verb, *name, *namespace_;
+};
+
+// Appends the object to be created. False: it does not fit, or no memory.
+bool access_review_write(const struct access_review *review, struct buffer *out);
+// The request that creates it; `body` has the object, and outlives the request.
+struct request access_review_request(const struct buffer *body);
+
+// Bound tokens of service accounts (authentication.k8s.io/v1 TokenRequest).
+struct token_request {
+    struct request request; // for client_submit or ask; its strings are the caller's and of `body`
+    char *body;
+};
+
+// `seconds`: the wanted life, which the server may change; at least 600. `audience` NULL: the API server's.
+struct error *token_request_make(const char *namespace_, const char *service_account, int64_t seconds,
+                                 const char *audience, struct token_request *out);
+void token_request_clear(struct token_request *request);
+
+// The token of the answer, free(), and when it expires (wall clock; 0: not given). Errors say what the server answered.
+struct error *token_request_read(const struct response *response, char **token, int64_t *expires_wall_ns);
+
+#endif
