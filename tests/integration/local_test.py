@@ -232,7 +232,7 @@ class LocalSocket(Host):
         path = os.path.join(self.runtime, "wharf", "%d.sock" % port)
         address = "{address: 127.0.0.1:%d}" % port
         self.start_host(address, path, RUNTIME_DIRECTORY=os.path.join(self.runtime, "wharf"))
-        self.assertIn("socket=" + path, self.log())
+        self.until(lambda: "socket=" + path in self.log())
         self.assert_answers("--config", self.configure("{address: 127.0.0.2:%d}" % port), XDG_RUNTIME_DIR=self.runtime)
 
     def test_that_of_a_killed_host_is_replaced_and_that_of_a_live_one_is_not(self):
