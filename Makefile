@@ -22,7 +22,10 @@ CORE_SRC := $(call sources,$(CORE_ROOMS:%=core/%))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/cmd))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(call sources,core/conform))
-PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
+# One adapter a folder of plugins/, except that plugins/kubeflow has two, which share a header.
+PLUGINS := $(sort mpijob $(patsubst plugins/%/,%,$(wildcard plugins/*/)))
+plugin_sources = $(if $(filter mpijob,$1),plugins/kubeflow/mpijob.c,$(filter-out %/mpijob.c,$(wildcard plugins/$1/*.c)))
+plugin_headers = $(wildcard plugins/$(if $(filter mpijob,$1),kubeflow,$1)/*.h)
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
 .DEFAULT_GOAL := all
@@ -111,9 +114,8 @@ $(B)/ui.html: $(UI_PARTS)
 $(B)/core/serve/ui/ui.o: CPPFLAGS_ALL += -DWHARF_UI_FILE='"$(B)/ui.html"'
 $(B)/core/serve/ui/ui.o: $(B)/ui.html
 
-# One .so a folder of plugins/.
 define adapter_rule
-$(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c plugins/$(1)/*.h) include/wharf/adapter.h
+$(B)/adapters/$(1).so: $(call plugin_sources,$(1)) $(call plugin_headers,$(1)) include/wharf/adapter.h
 	$$(link_adapter)
 endef
 $(foreach a,$(PLUGINS),$(eval $(call adapter_rule,$(a))))

@@ -6,7 +6,7 @@ TEST_TARGETS += sim
 
 # Each adapter in one object, with nothing visible but what its .so exports, under a name of its own.
 define sim_adapter_rule
-$(B)/tests/simulation/adapters/$(1).o: $(patsubst %.c,$(B)/%.o,$(wildcard plugins/$(1)/*.c))
+$(B)/tests/simulation/adapters/$(1).o: $(patsubst %.c,$(B)/%.o,$(call plugin_sources,$(1)))
 	@mkdir -p $$(@D)
 	$$(Q)$$(LD) -r -o $$@ $$^
 	$$(Q)objcopy --localize-hidden --wildcard --localize-symbol="__odr_asan*" --redefine-sym wharf_module_v1=wharf_adapter_$(1) $$@

@@ -324,31 +324,48 @@ typedef struct wharf_pods {
                                // 1. NULL: one pod
 } wharf_pods;
 
-// What a change of a status does.
+// The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
+//
+//   change                `name`                        `value`                        `when`
+//   WHARF_SET_CONDITION   the type of a condition       "True", "False" or "Unknown"   any
+//   WHARF_SET_TEXT        a pointer below /status       the string                     WHARF_ALWAYS, WHARF_IF_ABSENT
+//   WHARF_SET_ZERO        a pattern below /status       NULL                           WHARF_ALWAYS
+//   WHARF_REMOVE          a pattern below /status       NULL                           WHARF_ALWAYS
 enum {
-    WHARF_SET_CONDITION = 0, // the condition `name` has `value` as its status, with reason and message
-    WHARF_SET_TEXT = 1,      // the field `name` (a pointer) is the string `value`
-    WHARF_SET_ZERO = 2,      // each field `name` (a pattern) that is a number other than 0 is 0
-    WHARF_REMOVE = 3         // fields `name` (a pattern) are removed
+    WHARF_SET_CONDITION = 0, // adds the condition, or changes its status, reason and message
+    WHARF_SET_TEXT = 1,      // sets the field to the string
+    WHARF_SET_ZERO = 2,      // sets each matching number that is not 0 to 0
+    WHARF_REMOVE = 3         // removes each matching field
 };
 
-// When it is done.
+// The circumstances in which a status change applies.
 enum {
     WHARF_ALWAYS = 0,
-    WHARF_IF_TRUE = 1,  // only if the workload has the condition with status True
-    WHARF_IF_ABSENT = 2 // only if there is no such condition, no such field
+    WHARF_IF_TRUE = 1,  // the workload has the condition with status True
+    WHARF_IF_ABSENT = 2 // the workload has no such condition, or no such field
 };
 
-// A change of the status of a workload that has no mirror.
+// A change of the status of a workload that has no mirror. The WHARF_CHANGE_... macros below make one.
 typedef struct wharf_status_change {
     uint32_t change;   // WHARF_SET_..., WHARF_REMOVE
     uint32_t when;     // WHARF_ALWAYS, WHARF_IF_...
-    const char *name;  // type of a condition, or pointer or pattern below /status; NULL ends the list
-    const char *value; // "True", "False", "Unknown"; or the string
-    // Of a condition; "{kind}", "{namespace}" and "{name}" stand for the workload's. In gave_up_status "{message}" is
-    // why no cluster accepts it, and "{now}" the present time, also in `value` of WHARF_SET_TEXT.
+    const char *name;  // see above; NULL ends the list
+    const char *value; // see above
+    // Of a condition, else NULL. The host replaces "{kind}", "{namespace}" and "{name}" by those of the workload. In
+    // gave_up_status the host also replaces "{message}" by a sentence that says why no cluster accepts the workload,
+    // and "{now}" by the present time, both also in `value` of WHARF_SET_TEXT.
     const char *reason, *message;
 } wharf_status_change;
+
+// Elements of a list of status changes, in C and C++.
+#define WHARF_CHANGE_CONDITION(when, type, status, reason, message)                                                    \
+    { WHARF_SET_CONDITION, when, type, status, reason, message }
+#define WHARF_CHANGE_TEXT(when, pointer, text)                                                                         \
+    { WHARF_SET_TEXT, when, pointer, text, NULL, NULL }
+#define WHARF_CHANGE_ZERO(pattern)                                                                                     \
+    { WHARF_SET_ZERO, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
+#define WHARF_CHANGE_REMOVE(pattern)                                                                                   \
+    { WHARF_REMOVE, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
 
 // Bits of wharf_kind.flags. A host refuses an adapter with a bit that it does not know.
 //

@@ -102,21 +102,21 @@ static const char *const removed[] = {
 
 // What the controller writes once all components are deleted. Conditions are there only if it was resumed once.
 static const wharf_status_change suspended[] = {
-    {WHARF_SET_TEXT, .name = PHASE, .value = "Suspended"},
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "QuotaReserved", "False", "Suspended", "Suspend is true"},
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "ResourcesDeployed", "False", "Suspended", "Suspend is true"},
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "PodsReady", "False", "Suspended", ""},
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "Unhealthy", "False", "Suspended", ""},
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, PHASE, "Suspended"),
+    WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "QuotaReserved", "False", "Suspended", "Suspend is true"),
+    WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "ResourcesDeployed", "False", "Suspended", "Suspend is true"),
+    WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "PodsReady", "False", "Suspended", ""),
+    WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "Unhealthy", "False", "Suspended", ""),
     {.name = NULL},
 };
 
 // It fails before anything of it ran, as after an error that no retry helps with (fatal in createComponents).
 static const wharf_status_change gave_up[] = {
-    {WHARF_SET_TEXT, .name = PHASE, .value = "Failed"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "QuotaReserved", "False", "Failed", "No resources deployed"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "ResourcesDeployed", "False", "Failed", "No resources deployed"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "PodsReady", "False", "Failed", "No resources deployed"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Unhealthy", "True", "NoClusterAccepts", "{message}"},
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, PHASE, "Failed"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "QuotaReserved", "False", "Failed", "No resources deployed"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "ResourcesDeployed", "False", "Failed", "No resources deployed"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "PodsReady", "False", "Failed", "No resources deployed"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Unhealthy", "True", "NoClusterAccepts", "{message}"),
     {.name = NULL},
 };
 

@@ -132,22 +132,22 @@ static const char *const removed[] = {"/spec/ttlSecondsAfterFinished", GENERATED
 
 // Only with this condition does a server allow a change of the template of a Job that had started.
 static const wharf_status_change suspended[] = {
-    {WHARF_REMOVE, .name = "/status/startTime"},
-    {WHARF_REMOVE, .name = "/status/active"},
-    {WHARF_SET_ZERO, .name = "/status/ready"},
-    {WHARF_SET_ZERO, .name = "/status/terminating"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "True", "JobSuspended", "Job suspended"},
+    WHARF_CHANGE_REMOVE("/status/startTime"),
+    WHARF_CHANGE_REMOVE("/status/active"),
+    WHARF_CHANGE_ZERO("/status/ready"),
+    WHARF_CHANGE_ZERO("/status/terminating"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "True", "JobSuspended", "Job suspended"),
     {.name = NULL},
 };
 
 // A Job that fails before it has a pod, as the Job controller ends it (trackJobStatusAndRemoveFinalizers, finishJob).
 static const wharf_status_change gave_up[] = {
-    {WHARF_REMOVE, .name = "/status/active"},
-    {WHARF_SET_ZERO, .name = "/status/ready"},
-    {WHARF_SET_ZERO, .name = "/status/terminating"},
-    {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/startTime", "{now}", NULL, NULL},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "FailureTarget", "True", "NoClusterAccepts", "{message}"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    WHARF_CHANGE_REMOVE("/status/active"),
+    WHARF_CHANGE_ZERO("/status/ready"),
+    WHARF_CHANGE_ZERO("/status/terminating"),
+    WHARF_CHANGE_TEXT(WHARF_IF_ABSENT, "/status/startTime", "{now}"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "FailureTarget", "True", "NoClusterAccepts", "{message}"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"),
     {.name = NULL},
 };
 

@@ -63,17 +63,17 @@ static const wharf_carried carried[] = {
 };
 
 static const wharf_status_change suspended[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "True", "SuspendedJobs", "jobset is suspended"},
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "RestartingJobSet", "False", "JobSetSuspended", "jobset is suspended"},
-    {WHARF_SET_ZERO, .name = "/status/replicatedJobsStatus/*/active"},
-    {WHARF_SET_ZERO, .name = "/status/replicatedJobsStatus/*/ready"},
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "True", "SuspendedJobs", "jobset is suspended"),
+    WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "RestartingJobSet", "False", "JobSetSuspended", "jobset is suspended"),
+    WHARF_CHANGE_ZERO("/status/replicatedJobsStatus/*/active"),
+    WHARF_CHANGE_ZERO("/status/replicatedJobsStatus/*/ready"),
     {.name = NULL},
 };
 
 // It fails before anything of it ran.
 static const wharf_status_change gave_up[] = {
-    {WHARF_SET_TEXT, .name = "/status/terminalState", .value = "Failed"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/terminalState", "Failed"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"),
     {.name = NULL},
 };
 
@@ -104,8 +104,8 @@ static const wharf_kind kind = {
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
     .gave_up_status = gave_up,
-    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False",
-                                                     "ResumeJobs", "jobset is resumed"},
+    .resumed_status = (const wharf_status_change[]){WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "False",
+                                                                           "ResumeJobs", "jobset is resumed"),
                                                     {.name = NULL}},
     .phases = phases,
     .update = update,

@@ -61,8 +61,8 @@ static const char *const removed[] = {
 // It fails before anything of it ran (MarkFailed, MarkResourceFailed). A run that is over has both times
 // (InitializeConditions).
 #define GAVE_UP                                                                                                        \
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Succeeded", "False", "NoClusterAccepts", "{message}"},                        \
-        {WHARF_SET_TEXT, WHARF_IF_ABSENT, START_TIME, "{now}", NULL, NULL}, {                                          \
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Succeeded", "False", "NoClusterAccepts", "{message}"),                       \
+        WHARF_CHANGE_TEXT(WHARF_IF_ABSENT, START_TIME, "{now}"), {                                                     \
         WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/completionTime", "{now}", NULL, NULL                                 \
     }
 #define POD_NAME                                                                                                       \

@@ -76,16 +76,16 @@ static const wharf_carried carried[] = {
 
 // What the operator writes once all pods are deleted.
 static const wharf_status_change suspended[] = {
-    {WHARF_REMOVE, .name = "/status/readyWorkerReplicas"},
-    {WHARF_REMOVE, .name = "/status/availableWorkerReplicas"},
-    {WHARF_REMOVE, .name = "/status/head/podIP"},
-    {WHARF_REMOVE, .name = "/status/head/podName"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "HeadPodReady", "False", "HeadPodNotFound", "Head Pod not found"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterProvisioned", "False", "RayClusterPodsProvisioning",
-     "RayCluster has been suspended"},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterSuspending", "False", "RayClusterSuspending", ""},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterSuspended", "True", "RayClusterSuspended", ""},
-    {WHARF_SET_TEXT, .name = STATE, .value = "suspended"},
+    WHARF_CHANGE_REMOVE("/status/readyWorkerReplicas"),
+    WHARF_CHANGE_REMOVE("/status/availableWorkerReplicas"),
+    WHARF_CHANGE_REMOVE("/status/head/podIP"),
+    WHARF_CHANGE_REMOVE("/status/head/podName"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "HeadPodReady", "False", "HeadPodNotFound", "Head Pod not found"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "RayClusterProvisioned", "False", "RayClusterPodsProvisioning",
+                           "RayCluster has been suspended"),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "RayClusterSuspending", "False", "RayClusterSuspending", ""),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "RayClusterSuspended", "True", "RayClusterSuspended", ""),
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, STATE, "suspended"),
     {.name = NULL},
 };
 
@@ -110,8 +110,8 @@ const wharf_kind raycluster = {
     .pods = (const wharf_pods[]){RAY_PODS("/spec"), {.templates = NULL}},
     .observed_generation = "/status/observedGeneration",
     .suspended_status = suspended,
-    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_IF_TRUE, "RayClusterSuspended", "False",
-                                                     "RayClusterSuspended", ""},
+    .resumed_status = (const wharf_status_change[]){WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "RayClusterSuspended",
+                                                                           "False", "RayClusterSuspended", ""),
                                                     {.name = NULL}},
     .phases = phases,
     .phase = phase,

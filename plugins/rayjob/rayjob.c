@@ -131,28 +131,28 @@ static const wharf_carried carried[] = {
 
 // What the operator writes once all that it created is deleted.
 static const wharf_status_change suspended[] = {
-    {WHARF_REMOVE, .name = "/status/jobStatus"},
-    {WHARF_REMOVE, .name = "/status/jobId"},
-    {WHARF_REMOVE, .name = "/status/rayClusterName"},
-    {WHARF_REMOVE, .name = "/status/dashboardURL"},
-    {WHARF_REMOVE, .name = "/status/message"},
-    {WHARF_REMOVE, .name = "/status/reason"},
-    {WHARF_REMOVE, .name = "/status/rayJobInfo"},
-    {WHARF_REMOVE, .name = "/status/rayClusterStatus"},
-    {WHARF_REMOVE, .name = "/status/endTime"},
-    {WHARF_REMOVE, .name = "/status/jobStatusCheckFailureStartTime"},
-    {WHARF_SET_TEXT, .name = DEPLOYMENT, .value = "Suspended"},
+    WHARF_CHANGE_REMOVE("/status/jobStatus"),
+    WHARF_CHANGE_REMOVE("/status/jobId"),
+    WHARF_CHANGE_REMOVE("/status/rayClusterName"),
+    WHARF_CHANGE_REMOVE("/status/dashboardURL"),
+    WHARF_CHANGE_REMOVE("/status/message"),
+    WHARF_CHANGE_REMOVE("/status/reason"),
+    WHARF_CHANGE_REMOVE("/status/rayJobInfo"),
+    WHARF_CHANGE_REMOVE("/status/rayClusterStatus"),
+    WHARF_CHANGE_REMOVE("/status/endTime"),
+    WHARF_CHANGE_REMOVE("/status/jobStatusCheckFailureStartTime"),
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, DEPLOYMENT, "Suspended"),
     {.name = NULL},
 };
 
 // It fails before anything of it ran. What the operator writes when a submitter is gone and the Ray job has not ended
 // (checkSubmitterFinishedTimeoutAndUpdateStatusIfNeeded): clients look at jobStatus, too.
 static const wharf_status_change gave_up[] = {
-    {WHARF_SET_TEXT, .name = DEPLOYMENT, .value = "Failed"},
-    {WHARF_SET_TEXT, .name = "/status/jobStatus", .value = "FAILED"},
-    {WHARF_SET_TEXT, .name = "/status/reason", .value = "NoClusterAccepts"},
-    {WHARF_SET_TEXT, .name = "/status/message", .value = "{message}"},
-    {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/endTime", "{now}", NULL, NULL},
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, DEPLOYMENT, "Failed"),
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/jobStatus", "FAILED"),
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/reason", "NoClusterAccepts"),
+    WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/message", "{message}"),
+    WHARF_CHANGE_TEXT(WHARF_IF_ABSENT, "/status/endTime", "{now}"),
     {.name = NULL},
 };
 
@@ -176,7 +176,7 @@ static const wharf_kind rayjob = {
                                  {.templates = NULL}},
     .observed_generation = "/status/observedGeneration",
     .suspended_status = suspended,
-    .resumed_status = (const wharf_status_change[]){{WHARF_REMOVE, .name = DEPLOYMENT}, {.name = NULL}},
+    .resumed_status = (const wharf_status_change[]){WHARF_CHANGE_REMOVE(DEPLOYMENT), {.name = NULL}},
     .gave_up_status = gave_up,
     .phases = phases,
     .finished_at = "/status/endTime",

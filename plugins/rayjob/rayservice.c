@@ -21,10 +21,10 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
 
 #define CONDITION(type, value, message) WHARF_SET_CONDITION, WHARF_ALWAYS, type, value, "SuspendComplete", message
 static const wharf_status_change suspended[] = {
-    {WHARF_REMOVE, .name = "/status/activeServiceStatus"},
-    {WHARF_REMOVE, .name = "/status/pendingServiceStatus"},
-    {WHARF_REMOVE, .name = "/status/numServeEndpoints"},
-    {WHARF_REMOVE, .name = "/status/serviceStatus"},
+    WHARF_CHANGE_REMOVE("/status/activeServiceStatus"),
+    WHARF_CHANGE_REMOVE("/status/pendingServiceStatus"),
+    WHARF_CHANGE_REMOVE("/status/numServeEndpoints"),
+    WHARF_CHANGE_REMOVE("/status/serviceStatus"),
     {CONDITION("Suspending", "False", "All owned resources have been deleted.")},
     {CONDITION("Ready", "False", "RayService is suspended.")},
     {CONDITION("UpgradeInProgress", "False", "No upgrade in progress.")},
@@ -34,10 +34,10 @@ static const wharf_status_change suspended[] = {
 };
 
 static const wharf_status_change resumed[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "RayServiceResumed",
-     "Spec.Suspend is false; RayService has resumed."},
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Ready", "False", "Initializing",
-     "RayService is initializing after resuming from suspend."},
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "False", "RayServiceResumed",
+                           "Spec.Suspend is false; RayService has resumed."),
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Ready", "False", "Initializing",
+                           "RayService is initializing after resuming from suspend."),
     {.name = NULL},
 };
 

@@ -75,15 +75,15 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
 }
 
 static const wharf_status_change suspended[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "True", "Suspended", "TrainJob is suspended"},
-    {WHARF_SET_ZERO, .name = "/status/jobsStatus/*/active"},
-    {WHARF_SET_ZERO, .name = "/status/jobsStatus/*/ready"},
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "True", "Suspended", "TrainJob is suspended"),
+    WHARF_CHANGE_ZERO("/status/jobsStatus/*/active"),
+    WHARF_CHANGE_ZERO("/status/jobsStatus/*/ready"),
     {.name = NULL},
 };
 
 // It fails before anything of it ran.
 static const wharf_status_change gave_up[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"),
     {.name = NULL},
 };
 
@@ -110,8 +110,8 @@ static const wharf_kind kind = {
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
     .gave_up_status = gave_up,
-    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "Resumed",
-                                                     "TrainJob is resumed"},
+    .resumed_status = (const wharf_status_change[]){WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Suspended", "False",
+                                                                           "Resumed", "TrainJob is resumed"),
                                                     {.name = NULL}},
     .phases = phases,
     .mirror = mirror,
