@@ -4,7 +4,7 @@ TEST_TARGETS += abi
 ABI_FROZEN := tests/abi/wharf-1.0/adapter.h
 ABI_TESTS := $(B)/abi/load_test $(B)/abi/drive_test $(B)/abi/drive_test_grown
 ABI_ADAPTERS := $(foreach header,frozen grown,$(foreach name,full data,$(B)/abi/$(header)/$(name).so)) $(B)/abi/grown/minor.so
-ABI_HOST := $(patsubst %.c,$(B)/abi/grown/%.o,$(shell grep -slE '"core/(adapter|engine|host)/|<wharf/' core/adapter/*.c core/engine/*.c core/engine/*/*.c core/host/*.c core/host/*/*.c))
+ABI_HOST := $(patsubst %.c,$(B)/abi/grown/%.o,$(shell grep -slE '"core/(adapter|engine|host)/|<wharf/' core/adapter/*.c core/adapter/*/*.c core/engine/*.c core/engine/*/*.c core/host/*.c core/host/*/*.c))
 
 $(ABI_TESTS): private LIBS += -lcmocka
 $(B)/abi/load_test $(B)/abi/drive_test: $(B)/abi/%: $(B)/tests/abi/%.o

@@ -44,7 +44,7 @@ $(call unit_bin,fault/%): private LDFLAGS_ALL += $(FAULT_WRAP:%=-Wl,--wrap=%)
 
 # <name>_steps_test.c counts what the code does, not how long it takes: the files that it looks at are compiled once more,
 # with a call into tests/support/steps.c from each basic block. What ships has none of it.
-STEPS_SRC := $(wildcard core/json/*.c) $(addprefix core/base/,map.c buffer.c text.c utf8.c) core/kube/object/object.c core/kube/object/span.c $(wildcard core/adapter/services*.c core/engine/mirror/carry*.c core/engine/mirror/mirror*.c) core/engine/mirror/record.c core/adapter/phase.c
+STEPS_SRC := $(wildcard core/json/*.c core/json/yaml/*.c) $(addprefix core/base/,map.c buffer.c text.c utf8.c) core/kube/object/object.c core/kube/object/span.c $(wildcard core/adapter/services/*.c core/engine/mirror/carry*.c core/engine/mirror/mirror*.c) core/engine/mirror/record.c core/adapter/phase.c
 STEPS_OBJ := $(STEPS_SRC:%.c=$(B)/steps/%.o)
 $(filter %_steps_test,$(UNIT_BIN)): $(STEPS_OBJ) $(B)/tests/support/steps.o
 $(STEPS_OBJ): private CFLAGS_ALL += -fsanitize-coverage=trace-pc

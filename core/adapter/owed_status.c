@@ -2,7 +2,7 @@
 #include "core/adapter/owed_status.h"
 
 #include "core/adapter/phase.h"
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 

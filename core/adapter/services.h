@@ -41,6 +41,19 @@ enum adapter_function {
     ADAPTER_FUNCTIONS
 };
 
+// One invocation of a function of an adapter; members that the function has no argument for are NULL.
+struct adapter_invocation {
+    enum adapter_function function;
+    const wharf_call *call;
+    const wharf_value *workload, *mirror; // `workload` is the object of FUNCTION_PHASE
+    wharf_value *changed;                 // the value that the function may change
+    wharf_phase *phase;
+};
+
+bool adapter_has(const wharf_kind *kind, enum adapter_function function);
+// Calls the function, which the kind must have, as it is: the rules of the ABI are not applied.
+wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocation *invocation);
+
 struct call_time { // spent in a function of an adapter
     uint64_t count;
     int64_t sum_ns;
@@ -100,7 +113,10 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
 // `sets` is an array with the pods of the kind's data; called by core/adapter/pods.h.
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
 
-// The answer of the last function in the form of an Event: the reason if it is a CamelCase word of at most 128 bytes,
+// Whether a text can be the reason of an Event: a CamelCase word of at most 128 bytes.
+bool adapter_is_reason(const char *text);
+
+// The answer of the last function in the form of an Event: the reason if adapter_is_reason,
 // else `fallback`; the message if it is UTF-8, truncated to 1,024 bytes (Event.note), else `fallback`. Both live until
 // the end of the call or as long as `fallback`.
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,6 +54,19 @@ struct error *text_read_regular_file(const char *path, size_t max, struct buffer
     if (!S_ISREG(info.st_mode))
         return error_new(ERROR_REFUSED, "%s is not a regular file", path);
     return text_read_fd(path, fd, max, out);
+}
+
+bool text_write_fd(int fd, const void *bytes, size_t len) {
+    for (const char *at = bytes; len > 0;) {
+        ssize_t written = write(fd, at, len);
+        if (written < 0 && errno == EAGAIN)
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        else if (written < 0 && errno != EINTR)
+            return false;
+        at += written > 0 ? written : 0;
+        len -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
 }
 
 char *text_resolve_path(const char *directory, const char *path) {

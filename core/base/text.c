@@ -117,55 +117,6 @@ bool text_percent_encode(struct buffer *out, const char *text) {
     return !out->failed;
 }
 
-static bool is_dns_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-// [a-z0-9]([-a-z0-9]*[a-z0-9])?
-static bool is_dns_part(const char *text, size_t len) {
-    if (len == 0 || !is_dns_char(text[0]) || !is_dns_char(text[len - 1]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!is_dns_char(text[i]) && text[i] != '-')
-            return false;
-    return true;
-}
-
-bool text_is_dns_label(const char *text) {
-    size_t len = strlen(text);
-    return len <= 63 && is_dns_part(text, len);
-}
-
-// Kubernetes limits the length of the whole name, not of each part.
-static bool is_dns_subdomain(const char *text, size_t len) {
-    if (len > 253)
-        return false;
-    for (;;) {
-        const char *dot = memchr(text, '.', len);
-        if (!dot)
-            return is_dns_part(text, len);
-        size_t part = (size_t)(dot - text);
-        if (!is_dns_part(text, part))
-            return false;
-        text = dot + 1;
-        len -= part + 1;
-    }
-}
-
-bool text_is_dns_subdomain(const char *text) {
-    return is_dns_subdomain(text, strlen(text));
-}
-
-bool text_is_domain_prefixed_path(const char *text) {
-    const char *slash = strchr(text, '/');
-    if (!slash || !slash[1] || !is_dns_subdomain(text, (size_t)(slash - text)))
-        return false;
-    for (const char *c = slash + 1; *c; c++)
-        if (!is_letter_or_digit(*c) && !strchr("/-._~%!$&'()*+,;=:", *c))
-            return false;
-    return true;
-}
-
 uint64_t text_hash(uint64_t hash, const char *text) {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
@@ -201,4 +152,13 @@ bool text_shell_word(struct buffer *out, const char *word) {
         else
             buffer_char(out, *c);
     return buffer_char(out, '\'');
+}
+
+void text_hex(const unsigned char *bytes, size_t len, char *out) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = '\0';
 }

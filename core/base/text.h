@@ -46,6 +46,9 @@ bool text_to_int64(const char *text, int64_t *value);
 // Appends `text` percent-encoded for a URL path segment or query value (RFC 3986 unreserved characters stay).
 bool text_percent_encode(struct buffer *out, const char *text);
 
+// Writes 2 * len lower-case hexadecimal digits and a NUL.
+void text_hex(const unsigned char *bytes, size_t len, char *out);
+
 // RFC 4648 section 4, white space allowed, padding required. Appends to `out`; ERROR_INVALID names the offset.
 struct error *text_base64_decode(const char *text, struct buffer *out);
 
@@ -91,6 +94,9 @@ struct error *text_read_file(const char *path, size_t max, struct buffer *out);
 struct error *text_read_regular_file(const char *path, size_t max, struct buffer *out);
 // The same from a descriptor, to its end; `path` is for the message.
 struct error *text_read_fd(const char *path, int fd, size_t max, struct buffer *out);
+
+// Writes all; false on an error, with errno.
+bool text_write_fd(int fd, const void *bytes, size_t len);
 
 // `path` if absolute, else `directory`/`path`. NULL when out of memory.
 char *text_resolve_path(const char *directory, const char *path);

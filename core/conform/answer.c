@@ -6,20 +6,9 @@
 #include <string.h>
 
 #define RETRY_MAX_MS (3600u * 1000)
-#define REASON_MAX 128
-
-static bool is_utf8(const char *text) {
-    return text_utf8_valid(text, strlen(text)) == strlen(text);
-}
-
-static bool is_camel_case(const char *text) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    size_t len = strlen(text);
-    return text[0] >= 'A' && text[0] <= 'Z' && len <= REASON_MAX && strspn(text, letters) == len;
-}
 
 static void check_text(struct adapter_probe *probe, enum function function, const char *field, const char *text) {
-    if (text && !is_utf8(text))
+    if (text && text_utf8_valid(text, strlen(text)) < strlen(text))
         run_say(probe->run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
 }
 
@@ -27,7 +16,7 @@ static void check_answer(struct adapter_probe *probe, enum function function, in
     const wharf_answer *answer = &probe->call.answer;
     struct run *run = probe->run;
     check_text(probe, function, "wharf_answer.message", answer->message);
-    if (answer->reason && !is_camel_case(answer->reason))
+    if (answer->reason && !adapter_is_reason(answer->reason))
         run_say(run, RULE_TEXT, function, "reason", "wharf_answer.reason is \"%.80s\"", answer->reason);
     if (result == WHARF_REFUSED && (!answer->message || answer->message[0] == '\0'))
         run_say(run, RULE_MESSAGE, function, "", "WHARF_REFUSED and no wharf_answer.message");

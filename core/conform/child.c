@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/child.h"
 
-#include "core/adapter/services.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/conform/intercept.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -88,10 +86,11 @@ static struct error *make_tested(const struct child_task *task, struct run *run)
 }
 
 static const char *functions_text(const wharf_kind *kind, char *out, size_t size) {
-    snprintf(out, size, "%s%s%s%s%s%s", kind->phase ? " phase" : "", kind->accept ? " accept" : "",
-             kind->mirror ? " mirror" : "", kind->update ? " update" : "", kind->status ? " status" : "",
-             kind->pod_sets ? " pod_sets" : "");
-    return out[0] != '\0' ? out : " none, its data says it all";
+    size_t len = 0;
+    for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++)
+        if (adapter_has(kind, (enum adapter_function)(function - CALL_PHASE)))
+            len += (size_t)snprintf(out + len, size - len, " %s", function_name(function));
+    return len > 0 ? out : " none, its data says it all";
 }
 
 static void tell_adapter(struct run *run, const struct documents *documents) {

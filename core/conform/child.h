@@ -7,11 +7,64 @@
 #define WHARF_CONFORM_CHILD_H
 
 #include "core/adapter/adapters.h"
-#include "core/conform/board.h"
+#include "core/adapter/services.h"
+#include "core/conform/report.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/kube/object/objects.h"
 
 #include <sys/types.h>
+
+// -- What the kit and its child share (one mapping): the position of the child, so that the kit can name the last call
+// when the child dies or hangs, and the calls that the next child leaves out because an earlier one died in them --
+
+#define BOARD_KINDS 256
+#define BOARD_SKIPS 64
+#define BOARD_TRIALS 400000
+#define BOARD_TIMES 4096
+#define BOARD_CARRIED 64
+#define BOARD_CALLS ((size_t)16 << 20)
+
+enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` says what is wrong
+
+struct board_skip {
+    size_t trial;
+    uint32_t ordinal;
+};
+
+// The time that calls took, of one function, on objects that are not broken.
+struct board_times {
+    uint32_t count; // goes on after the list is full
+    uint32_t ns[BOARD_TIMES];
+};
+
+// How often a carried field was to be changed, and was.
+struct board_carried {
+    uint32_t wanted, done;
+    bool differs; // in a mirror that was just made: the adapter has made it so
+};
+
+struct board {
+    // Written by the child.
+    volatile uint64_t calls, objects;
+    volatile size_t trial, n_trials;
+    volatile uint32_t ordinal; // of the call within the trial
+    volatile enum stage stage;
+    volatile enum function function;
+    volatile size_t kind_index;
+    volatile bool wrote_input; // it died of a write to what it may only read
+    char kind[128];
+    char object[1024]; // what the call is about, for people
+    bool done[BOARD_TRIALS];
+    uint32_t starts[BOARD_TRIALS]; // of the hashes of a trial's calls
+    uint32_t n_hashes;
+    uint32_t hashes[BOARD_CALLS]; // of the outputs of a call; 0: not made
+    struct board_times times[N_FUNCTIONS];
+    struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
+    // Written by the kit while there is no child.
+    bool given_up[BOARD_KINDS][N_FUNCTIONS];
+    struct board_skip skips[BOARD_SKIPS];
+    size_t n_skips;
+};
 
 // An object to try a kind with.
 struct subject {
@@ -97,12 +150,17 @@ bool input_setup(void);
 struct json *input_copy(const struct json *value);
 // Takes `value`, NULL too.
 struct json *input_take(struct json *value);
+// A copy of the object with this status; NULL: with its own.
+struct json *input_with_status(const struct json *object, const struct json *status);
 void input_reset(void);
 bool input_contains(const void *address);
 
 // -- subjects.c --
 struct error *subjects_make(struct tested *tested, const struct documents *documents);
-// `status` NULL: without one. NULL when out of memory; owned by the caller.
+// The value of a valid JSON text, or NULL when out of memory.
+struct json *parsed(const char *text);
+// A copy of the object with this status (NULL: unchanged), owned by the caller. NULL when out of memory.
+struct json *with_status(const struct json *object, const struct json *status);
 struct json *subject_with(const struct subject *subject, size_t state);
 
 // -- generate.c --
@@ -149,6 +207,10 @@ void probe_kind(struct tested *tested);
 void probe_begin(struct adapter_probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
                  wharf_mirror_state state);
 void probe_end(struct adapter_probe *probe);
+// Whether an earlier child died in the call at the board's ordinal.
+bool probe_is_skipped(const struct board *board);
+// A hash of an answer: the result, the texts, and `out` or `phase` unless they are NULL.
+uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
 
 // -- answer.c: what is looked at after each call --
 void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
@@ -195,9 +257,15 @@ const struct json *step_change(struct run *run, const struct json *workload, con
 const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state);
 // What is written when no cluster accepts it.
-void step_gave_up(struct run *run, const struct json *workload); // gave_up.c
+void step_gave_up(struct run *run, const struct json *workload);
 // Whether memory stays when each of these is called many times.
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
+
+// -- intercept.c: calls of an adapter into libc by which it does I/O, starts threads or processes, or reads a clock.
+// Symbols of the program come before those of libc, so such a call arrives here first: the kit reports the call
+// together with the function of the adapter, and then carries it out, except that no process is started -- Before the
+// adapter is loaded: calls from objects that are loaded already are not reported.
+void intercept_start(struct run *run);
 
 // -- scenario.c --
 void run_trial(struct run *run, const struct trial *trial);
@@ -216,5 +284,10 @@ struct child_task {
 };
 // The whole life of the child; the exit code.
 int child_main(const struct child_task *task);
+
+// -- process.c: the kit's side of its children, one after the other, until all trials were made --
+// Makes all trials, or with `again` the part of them that is made twice. `task` needs no board, no pipe and no place to
+// begin. Lines that the children report go to `out`. A child that ends in another way than it should is a finding.
+struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out);
 
 #endif

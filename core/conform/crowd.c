@@ -6,7 +6,6 @@
 #include "core/conform/child.h"
 
 #include "core/adapter/pods.h"
-#include "core/adapter/services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,39 +38,13 @@ struct walker {
     bool wrong[N_FUNCTIONS];
 };
 
-static bool has_function(const wharf_kind *kind, enum function function) {
-    const bool has[N_FUNCTIONS] = {
-        [CALL_PHASE] = kind->phase,   [CALL_ACCEPT] = kind->accept, [CALL_MIRROR] = kind->mirror,
-        [CALL_UPDATE] = kind->update, [CALL_STATUS] = kind->status, [CALL_POD_SETS] = kind->pod_sets,
-    };
-    return has[function];
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text) {
-    hash = mix(hash, text ? 1 : 2);
-    for (; text && *text != '\0'; text++)
-        hash = mix(hash, (unsigned char)*text);
-    return hash;
-}
-
-static wharf_result ask_phase(struct adapter_call *call, const struct json *object, uint64_t *hash) {
-    wharf_phase phase;
-    wharf_result result = adapter_phase(call, object, &phase);
-    *hash = mix_text(mix_text(mix(mix(*hash, phase.phase), (uint64_t)phase.since_ns), phase.reason), phase.message);
-    return result;
-}
-
-// The draft that a function is given, its call, and what it made of it.
-static wharf_result ask(struct adapter_call *call, enum function function, const struct crowd_input *input,
-                        uint64_t *hash) {
+// The hash of the function's answer. A function that changes a draft is given a copy, as by the host.
+static uint64_t ask(struct adapter_call *call, enum function function, const struct crowd_input *input) {
     AUTO_JSON out = NULL;
+    wharf_phase phase = {.size = 0};
     wharf_result result = WHARF_OK;
     if (function == CALL_PHASE) {
-        result = ask_phase(call, input->workload, hash);
+        result = adapter_phase(call, input->workload, &phase);
     } else if (function == CALL_ACCEPT) {
         result = adapter_accept(call, input->workload);
     } else if (function == CALL_MIRROR) {
@@ -83,13 +56,11 @@ static wharf_result ask(struct adapter_call *call, enum function function, const
     } else if (function == CALL_POD_SETS) {
         result = pods_of(call, input->workload, &out);
     } else if (function == CALL_STATUS) {
-        out = json_new_object();
-        const struct json *status = json_get(input->mirror, "status");
-        if (out && (!status || json_set(out, "status", json_copy(status))))
-            result = adapter_status(call, input->workload, input->mirror, out);
+        AUTO_JSON empty = json_new_object();
+        out = with_status(empty, json_get(input->mirror, "status"));
+        result = out ? adapter_status(call, input->workload, input->mirror, out) : WHARF_OK;
     }
-    *hash = mix(*hash, result == WHARF_OK ? json_hash(out) : 0);
-    return result;
+    return probe_hash(&call->answer, (int)result, out, &phase);
 }
 
 static uint64_t answer_of(const struct crowd *crowd, enum function function, const struct crowd_input *input) {
@@ -102,11 +73,9 @@ static uint64_t answer_of(const struct crowd *crowd, enum function function, con
                                    .version = kind->abi.versions[0],
                                    .mirror_state = WHARF_MIRROR_PRESENT};
     struct adapter_call call;
-    uint64_t hash = function;
     __atomic_fetch_add(&crowd->run->board->calls, 1, __ATOMIC_RELAXED);
     adapter_call_begin(&call, &context);
-    wharf_result result = ask(&call, function, input, &hash);
-    hash = mix_text(mix_text(mix(hash, result), call.answer.reason), call.answer.message);
+    uint64_t hash = ask(&call, function, input);
     adapter_call_end(&call);
     return hash;
 }
@@ -171,20 +140,13 @@ static void ask_alone(struct crowd *crowd, enum function function) {
     }
 }
 
-static bool is_skipped(const struct board *board) {
-    bool any = false;
-    for (size_t i = 0; i < board->n_skips; i++)
-        any |= board->skips[i].trial == board->trial && board->skips[i].ordinal == board->ordinal;
-    return any;
-}
-
 // False if a child died of it.
 static bool announce(struct run *run, enum function function, enum function named) {
     struct board *board = run->board;
     board->ordinal = CROWD_ORDINAL + (uint32_t)function;
     board->function = named;
     snprintf(board->object, sizeof(board->object), "its objects, in %d threads at once", N_THREADS);
-    return !is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
+    return !probe_is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
 }
 
 void crowd_run(struct run *run) {
@@ -198,7 +160,7 @@ void crowd_run(struct run *run) {
         }
     bool any = false;
     for (enum function function = CALL_PHASE; crowd && crowd->n_inputs > 0 && function < N_FUNCTIONS; function++) {
-        if (!has_function(kind, function) || !announce(run, function, function))
+        if (!adapter_has(kind, (enum adapter_function)(function - CALL_PHASE)) || !announce(run, function, function))
             continue;
         crowd->function = function;
         ask_alone(crowd, function);

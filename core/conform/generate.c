@@ -43,12 +43,6 @@ static bool set_pattern(struct json *root, const char *pattern, const char *key,
     return true;
 }
 
-static struct json *parsed(const char *text) {
-    struct json *value = NULL;
-    error_free(json_parse(text, strlen(text), &value));
-    return value;
-}
-
 static bool set_fields(const wharf_kind *kind, struct json *object) {
     static const char template[] = "{\"metadata\":{\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":"
                                    "\"main\",\"image\":\"example.com/image\"}]}}";

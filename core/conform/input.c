@@ -60,6 +60,10 @@ struct json *input_take(struct json *value) {
     return copy;
 }
 
+struct json *input_with_status(const struct json *object, const struct json *status) {
+    return input_take(with_status(object, status));
+}
+
 void input_reset(void) {
     if (region.used > KEPT)
         madvise(region.start, region.used, MADV_DONTNEED);

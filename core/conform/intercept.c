@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/intercept.h"
+#include "core/conform/child.h"
 
 #include <dlfcn.h>
 #include <errno.h>

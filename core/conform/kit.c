@@ -2,7 +2,7 @@
 #include "core/conform/kit.h"
 
 #include "core/base/text.h"
-#include "core/conform/process.h"
+#include "core/conform/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,12 +47,7 @@ static struct error *write_copy(const char *from, const char *to) {
     if (error)
         return error;
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    bool done = fd >= 0;
-    for (size_t at = 0; done && at < content.len;) {
-        ssize_t len = write(fd, content.data + at, content.len - at);
-        done = len > 0;
-        at += done ? (size_t)len : 0;
-    }
+    bool done = fd >= 0 && text_write_fd(fd, content.data, content.len);
     if (fd >= 0 && close(fd) != 0)
         done = false;
     return done ? NULL : error_new(ERROR_IO, "%s: %s", to, strerror(errno));

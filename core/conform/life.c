@@ -4,7 +4,6 @@
 // carried.
 #include "core/conform/child.h"
 
-#include "core/adapter/services.h"
 #include "core/base/text.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -38,14 +37,6 @@ bool life_is_step(const struct document *step) {
 bool life_is_same(const struct document *a, const struct document *b) {
     size_t len = strlen(a->source) - strlen(strrchr(a->source, ':'));
     return strncmp(a->source, b->source, len) == 0 && b->source[len] == ':';
-}
-
-static const struct json *input_with(const struct json *object, const char *key, const struct json *value) {
-    struct json *copy = json_copy(object);
-    if (copy && json_set(copy, key, json_copy(value)))
-        return input_take(copy);
-    json_free(copy);
-    return NULL;
 }
 
 static void begin_line(struct life *life, const char *what) {
@@ -221,7 +212,7 @@ static void step_controller(struct life *life, const struct json *status) {
     if (!life->mirror)
         life->mirror = step_mirror(life->run, life->workload, NULL);
     life->state = WHARF_MIRROR_PRESENT;
-    const struct json *seen = life->mirror ? input_with(life->mirror, "status", status) : NULL;
+    const struct json *seen = life->mirror ? input_with_status(life->mirror, status) : NULL;
     begin_line(life, "status");
     if (!seen) {
         buffer_text(&life->lines, " no mirror is made of it");

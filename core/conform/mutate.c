@@ -154,7 +154,7 @@ static void list_value(struct mutation_list *listing, struct buffer *at, const s
             if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits(value)) != 0)
                 add(listing, TRIAL_BROKEN, i, at->data);
     }
-    if (!json_is(value, JSON_ARRAY) && !json_is(value, JSON_OBJECT))
+    if (!json_is_container(value))
         return;
     size_t len = at->len, index = 0;
     for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
@@ -260,10 +260,7 @@ static struct json *many(bool members) {
             buffer_printf(&text, "%s{\"type\":\"T%zu\",\"status\":\"True\"}", comma, i);
     }
     buffer_char(&text, members ? '}' : ']');
-    struct json *value = NULL;
-    if (!text.failed)
-        error_free(json_parse(text.data, text.len, &value));
-    return value;
+    return text.failed ? NULL : parsed(text.data);
 }
 
 // As deep as the document may still get at the pointer.
@@ -277,10 +274,7 @@ static struct json *deep(const char *pointer, bool objects) {
     buffer_text(&text, "1");
     for (size_t i = 0; i + 1 < depth; i++)
         buffer_char(&text, objects ? '}' : ']');
-    struct json *value = NULL;
-    if (!text.failed)
-        error_free(json_parse(text.data, text.len, &value));
-    return value;
+    return text.failed ? NULL : parsed(text.data);
 }
 
 static struct json *filled_text(size_t len) {
@@ -336,8 +330,6 @@ struct json *trial_object(const struct run *run, const struct trial *trial, stru
         pointer_remove(object, trial->pointer);
         return object;
     }
-    struct json *value = NULL;
-    error_free(json_parse(mutation->text, strlen(mutation->text), &value));
-    pointer_set(object, trial->pointer, value);
+    pointer_set(object, trial->pointer, parsed(mutation->text));
     return object;
 }

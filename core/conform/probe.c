@@ -16,48 +16,24 @@
 #define LIMIT_NS CLOCK_MS
 #endif
 
-// One call. `out` is what may be changed.
-struct invocation {
-    enum function function;
-    const wharf_call *call;
-    const wharf_value *workload, *mirror;
-    struct json *out;
-    wharf_phase *phase;
-};
-
 static struct adapter_probe *probe_of(const wharf_call *call) {
     return (struct adapter_probe *)call->host_data;
 }
 
-static int call_function(const struct invocation *in, struct json *out, wharf_phase *phase) {
-    const wharf_kind *kind = &probe_of(in->call)->run->now->real->abi;
-    wharf_value *value = (wharf_value *)out;
-    switch (in->function) {
-    case CALL_PHASE:
-        return (int)kind->phase(in->call, in->workload, phase);
-    case CALL_ACCEPT:
-        return (int)kind->accept(in->call, in->workload);
-    case CALL_MIRROR:
-        return (int)kind->mirror(in->call, in->workload, value);
-    case CALL_UPDATE:
-        return (int)kind->update(in->call, in->workload, in->mirror, value);
-    case CALL_STATUS:
-        return (int)kind->status(in->call, in->workload, in->mirror, value);
-    case CALL_POD_SETS:
-        return (int)kind->pod_sets(in->call, in->workload, value);
-    case CALL_LOAD:
-    case N_FUNCTIONS:
-        break;
-    }
-    return WHARF_OK;
+static enum function function_of(const struct adapter_invocation *in) {
+    return (enum function)(in->function + CALL_PHASE);
 }
 
-static int invoke(const struct invocation *in, struct json *out, wharf_phase *phase) {
-    struct board *board = probe_of(in->call)->run->board;
-    board->calls++;
-    board->stage = STAGE_CALL;
-    int result = call_function(in, out, phase);
-    board->stage = STAGE_HOST;
+// Calls the adapter's own function with other outputs.
+static int invoke(const struct adapter_invocation *in, struct json *out, wharf_phase *phase) {
+    const struct run *run = probe_of(in->call)->run;
+    struct adapter_invocation own = *in;
+    own.changed = (wharf_value *)out;
+    own.phase = phase;
+    run->board->calls++;
+    run->board->stage = STAGE_CALL;
+    int result = (int)adapter_invoke(&run->now->real->abi, &own);
+    run->board->stage = STAGE_HOST;
     return result;
 }
 
@@ -65,6 +41,13 @@ static int64_t cpu_ns(void) {
     struct timespec at;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
     return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
+}
+
+bool probe_is_skipped(const struct board *board) {
+    bool any = false;
+    for (size_t i = 0; i < board->n_skips; i++)
+        any |= board->skips[i].trial == board->trial && board->skips[i].ordinal == board->ordinal;
+    return any;
 }
 
 // False if the call is to be left out.
@@ -76,12 +59,11 @@ static bool enter(struct run *run, enum function function) {
         board->ordinal = run->ordinal++;
     if (board->given_up[run->now->index % BOARD_KINDS][function])
         return false;
-    for (size_t i = 0; i < board->n_skips; i++)
-        if (board->skips[i].trial == board->trial && board->skips[i].ordinal == board->ordinal) {
-            if (!run->quiet)
-                run_say_inputs(run, run->workload, run->mirror);
-            return false;
-        }
+    if (probe_is_skipped(board)) {
+        if (!run->quiet)
+            run_say_inputs(run, run->workload, run->mirror);
+        return false;
+    }
     board->function = function;
     return true;
 }
@@ -99,9 +81,10 @@ static int compare_times(const void *a, const void *b) {
 }
 
 // A call took too long: whether it does so again.
-static void check_time(const struct invocation *in, const struct json *before, const wharf_phase *phase_before,
+static void check_time(const struct adapter_invocation *in, const struct json *before, const wharf_phase *phase_before,
                        int64_t first_ns) {
     struct run *run = probe_of(in->call)->run;
+    enum function function = function_of(in);
     int64_t took[REPEATS] = {first_ns};
     for (size_t i = 1; i < REPEATS; i++) {
         AUTO_JSON out = json_copy(before);
@@ -114,8 +97,8 @@ static void check_time(const struct invocation *in, const struct json *before, c
     int64_t median = took[REPEATS / 2];
     if (median <= LIMIT_NS)
         return;
-    run->board->given_up[run->now->index % BOARD_KINDS][in->function] = ++run->slow[in->function] >= SLOW_MAX;
-    run_say(run, RULE_TIME, in->function, "", "it took %.2f ms of processor time, at worst %.2f ms, in %d calls",
+    run->board->given_up[run->now->index % BOARD_KINDS][function] = ++run->slow[function] >= SLOW_MAX;
+    run_say(run, RULE_TIME, function, "", "it took %.2f ms of processor time, at worst %.2f ms, in %d calls",
             (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
 }
 
@@ -128,6 +111,15 @@ static uint64_t hash_text(const char *text) {
     for (; text && *text != '\0'; text++)
         hash = mix(hash, (unsigned char)*text);
     return hash;
+}
+
+uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase) {
+    uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
+    hash = mix(hash, answer->retry_after_ms);
+    if (result == WHARF_OK && phase)
+        hash = mix(mix(mix(mix(hash, (uint64_t)phase->phase), hash_text(phase->reason)), hash_text(phase->message)),
+                   (uint64_t)phase->since_ns);
+    return result == WHARF_OK ? mix(hash, json_hash(out)) : hash;
 }
 
 // Of this call, in this pass and in the first one. What a function was given depends only on the calls before, so the
@@ -147,90 +139,81 @@ static void check_restart(struct run *run, enum function function, uint64_t hash
         run_say(run, RULE_RESTART, function, "", "its output is another one after other calls and in another process");
 }
 
-static uint64_t output_hash(const struct adapter_probe *probe, int result, const struct json *out,
-                            const wharf_phase *phase) {
-    const wharf_answer *answer = &probe->call.answer;
-    uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
-    hash = mix(hash, answer->retry_after_ms);
-    if (result == WHARF_OK && phase)
-        hash = mix(mix(mix(mix(hash, (uint64_t)phase->phase), hash_text(phase->reason)), hash_text(phase->message)),
-                   (uint64_t)phase->since_ns);
-    return result == WHARF_OK && probe->run->ordinary ? mix(hash, json_hash(out)) : hash;
-}
-
 // The same call once more, with outputs of its own.
-static void check_repeat(const struct invocation *in, struct json *before, const wharf_phase *phase_before,
+static void check_repeat(const struct adapter_invocation *in, struct json *before, const wharf_phase *phase_before,
                          uint64_t expected) {
     struct adapter_probe *probe = probe_of(in->call);
     wharf_answer first = probe->call.answer;
     wharf_phase phase = *phase_before;
     probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
     int result = invoke(in, before, &phase);
-    if (output_hash(probe, result, before, in->phase ? &phase : NULL) != expected)
-        run_say(probe->run, RULE_REPEAT, in->function, "", "the second of two equal calls has another output");
+    if (probe_hash(&probe->call.answer, result, before, in->phase ? &phase : NULL) != expected)
+        run_say(probe->run, RULE_REPEAT, function_of(in), "", "the second of two equal calls has another output");
     probe->call.answer = first;
 }
 
-static wharf_result probe_call(const struct invocation *in) {
+static wharf_result probe_call(const struct adapter_invocation *in) {
     struct adapter_probe *probe = probe_of(in->call);
     struct run *run = probe->run;
-    if (!enter(run, in->function))
+    struct json *out = (struct json *)in->changed;
+    enum function function = function_of(in);
+    if (!enter(run, function))
         return WHARF_OK;
     if (run->quiet)
-        return (wharf_result)invoke(in, in->out, in->phase);
-    AUTO_JSON before = in->out ? json_copy(in->out) : NULL;
+        return (wharf_result)invoke(in, out, in->phase);
+    AUTO_JSON before = json_copy(out);
     wharf_phase none = {.size = 0}, phase_before = in->phase ? *in->phase : none;
     int64_t start = cpu_ns();
-    int result = invoke(in, in->out, in->phase);
+    int result = invoke(in, out, in->phase);
     int64_t took = cpu_ns() - start;
-    uint64_t hash = output_hash(probe, result, in->out, in->phase);
-    check_restart(run, in->function, hash);
-    answer_check(probe, in->function, result, in->phase, in->out);
-    if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
-        answer_check_finished(probe, json_get(before, "status"), json_get(in->out, "status"));
-    if (in->function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
-        traits_of_update(run, run->mirror, before, in->out);
+    uint64_t hash = probe_hash(&probe->call.answer, result, run->ordinary ? out : NULL, in->phase);
+    check_restart(run, function, hash);
+    answer_check(probe, function, result, in->phase, out);
+    if (function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
+        answer_check_finished(probe, json_get(before, "status"), json_get(out, "status"));
+    if (function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
+        traits_of_update(run, run->mirror, before, out);
     if (run->thorough && probe->call.failure == WHARF_REFUSED)
-        run_say(run, RULE_SERVICE, in->function, probe->call.failed ? probe->call.failed : "", "%s",
+        run_say(run, RULE_SERVICE, function, probe->call.failed ? probe->call.failed : "", "%s",
                 probe->call.failed ? probe->call.failed : "a service failed");
     if (run->ordinary) {
-        note_time(run, in->function, took);
+        note_time(run, function, took);
         AUTO_JSON copy = took > LIMIT_NS && before ? json_copy(before) : NULL;
         if (took > LIMIT_NS)
             check_time(in, copy, &phase_before, took);
         check_repeat(in, before, &phase_before, hash);
     }
     if (run->thorough)
-        surroundings_check(run, in->function);
+        surroundings_check(run, function);
     else
-        surroundings_check_output(run, in->function);
+        surroundings_check_output(run, function);
     return (wharf_result)result;
 }
 
 static wharf_result probe_phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    return probe_call(&(struct invocation){CALL_PHASE, call, object, NULL, NULL, out});
+    return probe_call(&(struct adapter_invocation){FUNCTION_PHASE, call, object, NULL, NULL, out});
 }
 
 static wharf_result probe_accept(const wharf_call *call, const wharf_value *workload) {
-    return probe_call(&(struct invocation){CALL_ACCEPT, call, workload, NULL, NULL, NULL});
+    return probe_call(&(struct adapter_invocation){FUNCTION_ACCEPT, call, workload, NULL, NULL, NULL});
 }
 
 static wharf_result probe_mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    return probe_call(&(struct invocation){CALL_MIRROR, call, workload, NULL, (struct json *)mirror, NULL});
+    return probe_call(&(struct adapter_invocation){FUNCTION_MIRROR, call, workload, NULL, mirror, NULL});
 }
 
 static wharf_result probe_update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                                  wharf_value *desired) {
-    return probe_call(&(struct invocation){CALL_UPDATE, call, workload, mirror, (struct json *)desired, NULL});
+    return probe_call(&(struct adapter_invocation){FUNCTION_UPDATE, call, workload, mirror, desired, NULL});
 }
 
 static wharf_result probe_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                                  wharf_value *object) {
-    return probe_call(&(struct invocation){CALL_STATUS, call, workload, mirror, (struct json *)object, NULL});
+    return probe_call(&(struct adapter_invocation){FUNCTION_STATUS, call, workload, mirror, object, NULL});
 }
 
 static wharf_result probe_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
-    return probe_call(&(struct invocation){CALL_POD_SETS, call, workload, NULL, (struct json *)sets, NULL});
+    return probe_call(&(struct adapter_invocation){FUNCTION_POD_SETS, call, workload, NULL, sets, NULL});
 }
 
 void probe_kind(struct tested *tested) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/process.h"
+#include "core/conform/child.h"
 
 #include "core/base/text.h"
 

@@ -10,6 +10,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const struct {
+    const char *name, *where, *expected;
+} rules[N_RULES] = {
+#define RULE_TEXT(id, name, where, expected) {name, where, expected},
+    RULES(RULE_TEXT)};
+
+const char *function_name(enum function function) {
+    static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",  "mirror",
+                                                   "update", "status", "pod_sets"};
+    return names[function];
+}
+
+const char *phase_name(int phase) {
+    static const char *const names[] = {"PENDING", "SUSPENDED", "ACTIVE", "SUCCEEDED", "FAILED"};
+    return phase >= 0 && phase < (int)(sizeof(names) / sizeof(names[0])) ? names[phase] : "unknown";
+}
+
 static bool same_cause(const struct finding *a, const struct finding *b) {
     return a->rule == b->rule && a->function == b->function && strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->cause, b->cause) == 0;
@@ -90,14 +107,13 @@ bool report_warn(struct report *report, const char *kind, const char *text) {
 }
 
 static void print_finding(const struct finding *finding, size_t number, FILE *out) {
-    const struct rule_text *rule = rule_text(finding->rule);
-    fprintf(out, "\n%zu. %s", number, rule->name);
+    fprintf(out, "\n%zu. %s", number, rules[finding->rule].name);
     if (finding->kind[0] != '\0')
         fprintf(out, ": kind %s", finding->kind);
     fprintf(out, ", function %s\n", function_name(finding->function));
     fprintf(out, "   found:    %s\n", finding->found);
-    fprintf(out, "   expected: %s\n", rule->expected);
-    fprintf(out, "   rule:     <wharf/adapter.h>, %s\n", rule->where);
+    fprintf(out, "   expected: %s\n", rules[finding->rule].expected);
+    fprintf(out, "   rule:     <wharf/adapter.h>, %s\n", rules[finding->rule].where);
     fprintf(out, "   object:   %s\n", finding->object);
     if (finding->more > 0)
         fprintf(out, "   %zu more like it\n", finding->more);
@@ -116,7 +132,7 @@ void report_print(const struct report *report, FILE *out) {
 
 static struct error *save_one(const struct finding *finding, const char *path) {
     AUTO_BUFFER(text, (size_t)16 << 20);
-    buffer_printf(&text, "# %s: %s\n# %s\n", rule_text(finding->rule)->name, function_name(finding->function),
+    buffer_printf(&text, "# %s: %s\n# %s\n", rules[finding->rule].name, function_name(finding->function),
                   finding->object);
     for (const struct json *input = json_first(finding->inputs); input; input = json_next(input))
         if (!buffer_text(&text, "---\n") || !yaml_print(input, &text))
@@ -135,7 +151,7 @@ struct error *report_save(const struct report *report, const char *folder, FILE 
         const struct finding *finding = &report->list[i];
         if (!finding->inputs)
             continue;
-        AUTO_TEXT path = text_format("%s/%zu-%s.yaml", folder, i + 1, rule_text(finding->rule)->name);
+        AUTO_TEXT path = text_format("%s/%zu-%s.yaml", folder, i + 1, rules[finding->rule].name);
         struct error *error = path ? save_one(finding, path) : error_no_memory();
         if (error)
             return error;

@@ -1,56 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the kit checks: what each says, and where in <wharf/adapter.h> it is written.
+// The rules that the kit checks.
 #ifndef WHARF_CONFORM_RULES_H
 #define WHARF_CONFORM_RULES_H
 
-#include <stddef.h>
+// Each with its name, for reports and file names; the place in <wharf/adapter.h> that states it; and the expectation.
+#define RULES(X)                                                                                                       \
+    X(FILE, "file", "How an adapter is loaded", "an ELF shared object for this machine that exports wharf_module_v1")  \
+    X(LOAD, "load", "wharf_module, wharf_kind", "a module and kinds that the host accepts")                            \
+    X(CRASH, "crash", "wharf_kind.phase: \"fields may be missing or of the wrong type\"",                              \
+      "the function to return for every object")                                                                       \
+    X(HANG, "hang", "Threads", "the function to return within microseconds")                                           \
+    X(EXIT, "exit", "Threads", "the function to return; the process is the host's")                                    \
+    X(INPUT, "input", "wharf_value", "that a const wharf_value is only read")                                          \
+    X(REPEAT, "repeat", "Determinism", "the same output for the same input, called twice in a row")                    \
+    X(RESTART, "restart", "Determinism", "the same output for the same input after a restart")                         \
+    X(RESULT, "result", "wharf_result", "WHARF_OK (0), WHARF_RETRY (1) or WHARF_REFUSED (2)")                          \
+    X(MESSAGE, "message", "wharf_answer.message", "with WHARF_REFUSED a sentence that tells people why")               \
+    X(TEXT, "text", "wharf_answer, wharf_phase", "UTF-8, and a CamelCase word as wharf_answer.reason")                 \
+    X(DELAY, "delay", "wharf_answer.retry_after_ms", "at most an hour")                                                \
+    X(PHASE_RESULT, "phase-result", "wharf_kind.phase", "WHARF_OK for any object")                                     \
+    X(PHASE_VALUE, "phase-value", "wharf_phase_kind", "one of WHARF_PENDING (0) to WHARF_FAILED (4)")                  \
+    X(FINISHED, "finished", "wharf_kind.phase: \"Finished must stay finished\"",                                       \
+      "that a finished workload stays finished as it did, whatever becomes of its mirror")                             \
+    X(MARKS, "marks", "wharf_kind.mirror",                                                                             \
+      "labels and annotations that begin with wharf.dev/, name and namespace left to the host")                        \
+    X(MIRROR, "mirror-clean", "wharf_kind.removed",                                                                    \
+      "a mirror without managedBy, without what `removed` names, and of metadata only name, namespace, labels and "    \
+      "annotations")                                                                                                   \
+    X(MIRROR_STABLE, "mirror-stable", "wharf_kind.update",                                                             \
+      "that nothing is left to change in a mirror that was just made")                                                 \
+    X(UPDATE_STABLE, "update-stable", "wharf_kind.update",                                                             \
+      "that nothing is left to change in a mirror that was just changed")                                              \
+    X(UPDATE_CLEAN, "update-clean", "wharf_kind.removed",                                                              \
+      "that managedBy and what `removed` names is not carried later either")                                           \
+    X(STATUS_STABLE, "status-stable", "wharf_kind.status: \"calling again must change nothing\"",                      \
+      "the status that results to be left as it is by a second call")                                                  \
+    X(STATUS_PHASE, "status-phase", "wharf_kind.status",                                                               \
+      "that the workload is finished as its mirror is once the status has been copied")                                \
+    X(GAVE_UP, "gave-up", "wharf_kind.gave_up_status: \"The phase that follows must be FAILED\"",                      \
+      "that a workload that no cluster accepts has failed with what gave_up_status writes")                            \
+    X(POD_SETS, "pod-sets", "wharf_kind.pod_sets", "an array of {\"template\": an object, \"count\": an integer}")     \
+    X(TIME, "time", "Threads", "to return within microseconds, for an ordinary object under a millisecond")            \
+    X(MEMORY, "memory", "Memory", "that a call takes little memory, and keeps none of it when it returns")             \
+    X(POINTER, "pointer", "wharf_host: \"A malformed pointer finds nothing\"",                                         \
+      "an RFC 6901 pointer: \"\", or segments that begin with a slash")                                                \
+    X(DATA, "data", "Memory", "the module and its kinds to stay unchanged after the load")                             \
+    X(IO, "io", "Threads", "no I/O: log lines go through wharf_host.log")                                              \
+    X(THREADS, "threads", "Threads", "no thread, no process and no signal handler of its own")                         \
+    X(CLOCK, "clock", "Determinism", "that time comes in through struct wharf_call, and random numbers not at all")    \
+    X(STORY, "story", "wharf_kind.phases", "the phase that the file says for the step")                                \
+    X(CARRIED, "carried", "wharf_kind.update",                                                                         \
+      "what is carried to be left as the workload has it, or a message that says what is left out")                    \
+    X(CROWD, "several", "Threads: \"from any thread, and several at once\"",                                           \
+      "the same output for the same input, called in several threads at once")                                         \
+    X(SERVICE, "service", "Failures", "services to be given what they accept, for objects that are as they should be")
 
-enum rule {
-    RULE_FILE,
-    RULE_LOAD,
-    RULE_CRASH,
-    RULE_HANG,
-    RULE_EXIT,
-    RULE_INPUT,
-    RULE_REPEAT,
-    RULE_RESTART,
-    RULE_RESULT,
-    RULE_MESSAGE,
-    RULE_TEXT,
-    RULE_DELAY,
-    RULE_PHASE_RESULT,
-    RULE_PHASE_VALUE,
-    RULE_FINISHED,
-    RULE_MARKS,
-    RULE_MIRROR,
-    RULE_MIRROR_STABLE,
-    RULE_UPDATE_STABLE,
-    RULE_UPDATE_CLEAN,
-    RULE_STATUS_STABLE,
-    RULE_STATUS_PHASE,
-    RULE_GAVE_UP,
-    RULE_POD_SETS,
-    RULE_TIME,
-    RULE_MEMORY,
-    RULE_POINTER,
-    RULE_DATA,
-    RULE_IO,
-    RULE_THREADS,
-    RULE_CLOCK,
-    RULE_STORY,
-    RULE_CARRIED,
-    RULE_CROWD,
-    RULE_SERVICE,
-    N_RULES
-};
-
-struct rule_text {
-    const char *name;     // of the rule, for people and for file names: "mirror-clean"
-    const char *where;    // "wharf_kind.mirror"
-    const char *expected; // a sentence
-};
-
-const struct rule_text *rule_text(enum rule rule);
+#define RULE_NUMBER(id, name, where, expected) RULE_##id,
+enum rule { RULES(RULE_NUMBER) N_RULES };
 
 // The functions of an adapter.
 enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, N_FUNCTIONS };

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define INPUTS_MAX ((size_t)256 * 1024)
 #define WITH_INPUTS 200 // findings of a rule that are told with what was given; later ones are told without
@@ -16,13 +15,8 @@ static void send_line(const struct run *run, const struct json *line) {
     char *text = json_text(line, &len);
     if (!text)
         return;
-    text[len++] = '\n'; // in the place of the NUL
-    for (size_t at = 0; at < len;) {
-        ssize_t written = write(run->out, text + at, len - at);
-        if (written <= 0)
-            break;
-        at += (size_t)written;
-    }
+    text[len] = '\n'; // in the place of the NUL
+    (void)text_write_fd(run->out, text, len + 1);
     free(text);
 }
 

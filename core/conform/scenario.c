@@ -32,14 +32,6 @@ static void check_finished(struct run *run, const struct json *finished, int pha
                 phase_name(phase), phase_name(then));
 }
 
-static const struct json *input_with_status(const struct json *object, const struct json *status) {
-    struct json *copy = json_copy(object);
-    bool done = copy && json_set(copy, "status", json_copy(status));
-    const struct json *result = done ? input_copy(copy) : NULL;
-    json_free(copy);
-    return result;
-}
-
 // Every other state that the mirror may be found in when the workload stands at `workload`.
 static void try_other_mirrors(struct run *run, const struct subject *subject, const struct json *workload,
                               const struct json *mirror, size_t base_len) {
@@ -135,8 +127,7 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     const struct json *own = step_mirror(run, object, NULL);
     if (own) {
         step_update(run, object, own, true);
-        const struct json *status = json_get(object, "status");
-        const struct json *seen = status ? input_with_status(own, status) : own;
+        const struct json *seen = input_with_status(own, json_get(object, "status"));
         step_status(run, object, seen ? seen : own, WHARF_MIRROR_PRESENT);
     }
     if (trial->type == TRIAL_HEAVY || !fresh)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/child.h"
 
+#include "core/adapter/owed_status.h"
+#include "core/adapter/phase.h"
 #include "core/adapter/pods.h"
 #include "core/base/text.h"
 #include "core/json/patch.h"
@@ -106,21 +108,26 @@ static const struct json *stored(struct json *mirror, const struct json *status)
     bool done = json_set(metadata, "uid", json_new_string("11111111-2222-4333-8444-555555555555")) &&
                 json_set(metadata, "resourceVersion", json_new_string("20")) &&
                 json_set(metadata, "generation", json_new_int64(1)) &&
-                json_set(metadata, "creationTimestamp", json_new_string("2026-01-02T03:04:05Z")) &&
-                (!status || json_set(mirror, "status", json_copy(status)));
-    const struct json *copy = done ? input_copy(mirror) : NULL;
+                json_set(metadata, "creationTimestamp", json_new_string("2026-01-02T03:04:05Z"));
+    const struct json *copy = done ? input_with_status(mirror, status) : NULL;
     json_free(mirror);
     return copy;
 }
 
-const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status) {
+// The mirror, or NULL if the adapter does not make one.
+static struct json *ask_mirror(struct run *run, const struct json *workload) {
     struct adapter_probe probe;
     struct json *mirror = NULL;
     probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
     struct mirror_context context = make_context(&probe, workload, NULL);
     wharf_result result = mirror_make(&context, &mirror);
     probe_end(&probe);
-    if (result != WHARF_OK || !mirror)
+    return result == WHARF_OK ? mirror : NULL;
+}
+
+const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status) {
+    struct json *mirror = ask_mirror(run, workload);
+    if (!mirror)
         return NULL;
     check_mirror(run, workload, mirror);
     if (run->thorough)
@@ -133,11 +140,9 @@ static const struct json *patched(const struct json *object, struct json *patch)
     struct json *metadata = json_get(patch, "metadata");
     json_remove(metadata, "uid");
     json_remove(metadata, "resourceVersion");
-    struct json *result = json_copy(object);
-    bool done = result && patch_apply(&result, patch);
+    AUTO_JSON result = json_copy(object);
+    const struct json *copy = result && patch_apply(&result, patch) ? input_copy(result) : NULL;
     json_free(patch);
-    const struct json *copy = done ? input_copy(result) : NULL;
-    json_free(result);
     return copy ? copy : object;
 }
 
@@ -222,6 +227,51 @@ const struct json *step_status(struct run *run, const struct json *workload, con
     return after;
 }
 
+// -- a workload that no cluster accepts: gave_up_status, and the changes that `status` makes to it without a mirror.
+// Where its kind has gave_up_status, the workload has failed with it: the host writes nothing else --
+
+#define MESSAGE "no worker has started it within 24h; 0/2 workers accept it: w1 quota exceeded; w2 did not start"
+
+static bool copy_status(struct json *to, const struct json *from) {
+    const struct json *status = json_get(from, "status");
+    return json_set(to, "status", json_is(status, JSON_OBJECT) ? json_copy(status) : json_new_object());
+}
+
+// The workload as gave_up_status alone makes it, and as it is written. False if it is not: there is no status then.
+static bool ask(struct run *run, const struct json *workload, const struct json **told, const struct json **written) {
+    struct adapter_probe probe;
+    AUTO_JSON object = json_new_object();
+    if (!object || !copy_status(object, workload))
+        return false;
+    probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
+    bool done = owed_gave_up(&probe.call, workload, MESSAGE, object) == WHARF_OK;
+    *told = done ? input_with_status(workload, json_get(object, "status")) : NULL;
+    done = *told && adapter_status(&probe.call, workload, NULL, object) == WHARF_OK;
+    *written = done ? input_with_status(workload, json_get(object, "status")) : NULL;
+    probe_end(&probe);
+    return *written;
+}
+
+void step_gave_up(struct run *run, const struct json *workload) {
+    const struct json *told = NULL, *written = NULL;
+    int phase = step_phase(run, workload);
+    if (!run->now->kind.abi.gave_up_status || phase < 0 || phase_is_final((wharf_phase_kind)phase) ||
+        phase == WHARF_SUSPENDED || !ask(run, workload, &told, &written))
+        return;
+    // An outcome that is decided already may stay.
+    if (json_get(workload, "status") && json_equal(json_get(workload, "status"), json_get(written, "status")))
+        return;
+    int before = step_phase(run, told), after = step_phase(run, written);
+    if (before == WHARF_FAILED && after >= 0 && after != WHARF_FAILED)
+        run_say(run, RULE_GAVE_UP, CALL_STATUS, "",
+                "phase is WHARF_FAILED with gave_up_status, and WHARF_%s with what `status` makes of it",
+                phase_name(after));
+    else if (before >= 0 && after != WHARF_FAILED && after >= 0)
+        run_say(run, RULE_GAVE_UP, CALL_PHASE, "", "phase is WHARF_%s with gave_up_status", phase_name(after));
+}
+
+// -- memory --
+
 #define WARM_UP 2
 #define MEASURED 8
 #define ROUNDS 12
@@ -242,24 +292,18 @@ static size_t memory_in_use(void) {
 
 static void call_once(struct run *run, enum function function, const struct json *workload, const struct json *mirror) {
     wharf_result result;
-    if (function == CALL_PHASE) {
+    if (function == CALL_PHASE)
         step_phase(run, workload);
-    } else if (function == CALL_ACCEPT) {
+    else if (function == CALL_ACCEPT)
         step_accept(run, workload);
-    } else if (function == CALL_POD_SETS) {
+    else if (function == CALL_POD_SETS)
         step_pods(run, workload);
-    } else if (function == CALL_UPDATE) {
+    else if (function == CALL_UPDATE)
         json_free(mirror ? ask_update(run, workload, mirror, &result) : NULL);
-    } else if (function == CALL_STATUS) {
+    else if (function == CALL_STATUS)
         json_free(ask_status(run, workload, mirror, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &result));
-    } else if (function == CALL_MIRROR) {
-        struct adapter_probe probe;
-        AUTO_JSON made = NULL;
-        probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
-        struct mirror_context context = make_context(&probe, workload, NULL);
-        mirror_make(&context, &made);
-        probe_end(&probe);
-    }
+    else if (function == CALL_MIRROR)
+        json_free(ask_mirror(run, workload));
 }
 
 // Bytes a call, the least of several rounds: the allocator keeps a little for itself now and then.
@@ -276,18 +320,10 @@ static size_t growth(struct run *run, enum function function, const struct json 
     return least;
 }
 
-static bool has_function(const wharf_kind *kind, enum function function) {
-    const bool has[N_FUNCTIONS] = {
-        [CALL_PHASE] = kind->phase,   [CALL_ACCEPT] = kind->accept, [CALL_MIRROR] = kind->mirror,
-        [CALL_UPDATE] = kind->update, [CALL_STATUS] = kind->status, [CALL_POD_SETS] = kind->pod_sets,
-    };
-    return has[function];
-}
-
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror) {
     run->quiet = true;
     for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++) {
-        if (!has_function(&run->now->kind.abi, function))
+        if (!adapter_has(&run->now->kind.abi, (enum adapter_function)(function - CALL_PHASE)))
             continue;
         run->measured = function;
         for (size_t i = 0; i < WARM_UP; i++)

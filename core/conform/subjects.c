@@ -154,10 +154,17 @@ struct error *subjects_make(struct tested *tested, const struct documents *docum
     return subjects_generate(tested);
 }
 
+struct json *parsed(const char *text) {
+    struct json *value = NULL;
+    error_free(json_parse(text, strlen(text), &value));
+    return value;
+}
+
+struct json *with_status(const struct json *object, const struct json *status) {
+    AUTO_JSON copy = json_copy(object);
+    return copy && (!status || json_set(copy, "status", json_copy(status))) ? TAKE(copy) : NULL;
+}
+
 struct json *subject_with(const struct subject *subject, size_t state) {
-    struct json *object = json_copy(subject->object);
-    if (!object || state == NO_STATE || json_set(object, "status", json_copy(subject->states[state])))
-        return object;
-    json_free(object);
-    return NULL;
+    return with_status(subject->object, state == NO_STATE ? NULL : subject->states[state]);
 }

@@ -27,7 +27,7 @@ static bool is_template(const wharf_kind *kind, const char *pointer) {
 }
 
 static void look_below(struct run *run, struct buffer *at, const struct json *value) {
-    if ((!json_is(value, JSON_OBJECT) && !json_is(value, JSON_ARRAY)) || is_template(&run->now->kind.abi, at->data))
+    if (!json_is_container(value) || is_template(&run->now->kind.abi, at->data))
         return;
     size_t len = at->len, index = 0;
     for (const struct json *item = json_first(value); item; item = json_next(item), index++) {

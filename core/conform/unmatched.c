@@ -168,7 +168,7 @@ static bool mend_pointer(const struct json *value, const char *pattern, size_t d
         return false;
     size_t len = 1 + strcspn(rest + 1, "/");
     if (len == 2 && rest[1] == '*') {
-        bool array = json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT);
+        bool array = json_is_container(value);
         for (const struct json *item = array ? json_first(value) : NULL; item; item = json_next(item))
             if (mend_pointer(item, pattern, done + len, out, size))
                 return true;

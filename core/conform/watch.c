@@ -44,77 +44,72 @@ static void check_pointer(const char *function, const char *pointer, bool patter
                 pointer);
 }
 
-#define WATCHED(type, field, parameters, arguments)                                                                    \
+// The services, in the order in which the report names them: the check of an argument, the type of the result, the
+// name, parameters, arguments. `format` has variable arguments and is written out below.
+#define SERVICES(X)                                                                                                    \
+    X(UNCHECKED, wharf_type, type, (const wharf_value *value), (value))                                                \
+    X(AS_POINTER, const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))        \
+    X(AS_POINTER, const wharf_value *, find_where,                                                                     \
+      (const wharf_value *value, const char *pointer, const char *key, const char *text), (value, pointer, key, text)) \
+    X(AS_POINTER, int, is, (const wharf_value *value, const char *pointer, const char *text), (value, pointer, text))  \
+    X(UNCHECKED, const char *, string, (const wharf_value *value), (value))                                            \
+    X(UNCHECKED, int, boolean, (const wharf_value *value, int fallback), (value, fallback))                            \
+    X(UNCHECKED, int64_t, integer, (const wharf_value *value, int64_t fallback), (value, fallback))                    \
+    X(UNCHECKED, double, number, (const wharf_value *value, double fallback), (value, fallback))                       \
+    X(UNCHECKED, size_t, count, (const wharf_value *value), (value))                                                   \
+    X(UNCHECKED, const wharf_value *, first, (const wharf_value *value), (value))                                      \
+    X(UNCHECKED, const wharf_value *, next, (const wharf_value *item), (item))                                         \
+    X(UNCHECKED, const char *, name, (const wharf_value *member), (member))                                            \
+    X(UNCHECKED, int, equal, (const wharf_value *a, const wharf_value *b), (a, b))                                     \
+    X(UNCHECKED, wharf_value *, new_null, (const wharf_call *call), (call))                                            \
+    X(UNCHECKED, wharf_value *, new_boolean, (const wharf_call *call, int value), (call, value))                       \
+    X(UNCHECKED, wharf_value *, new_integer, (const wharf_call *call, int64_t value), (call, value))                   \
+    X(UNCHECKED, wharf_value *, new_string, (const wharf_call *call, const char *text), (call, text))                  \
+    X(UNCHECKED, wharf_value *, new_array, (const wharf_call *call), (call))                                           \
+    X(UNCHECKED, wharf_value *, new_object, (const wharf_call *call), (call))                                          \
+    X(UNCHECKED, wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))               \
+    X(UNCHECKED, wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))      \
+    X(UNCHECKED, const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len),                 \
+      (call, value, len))                                                                                              \
+    X(AS_PATTERN, void, set,                                                                                           \
+      (const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value),                      \
+      (call, root, pattern, value))                                                                                    \
+    X(AS_PATTERN, size_t, remove, (const wharf_call *call, wharf_value *root, const char *pattern),                    \
+      (call, root, pattern))                                                                                           \
+    X(AS_PATTERN, void, set_string,                                                                                    \
+      (const wharf_call *call, wharf_value *root, const char *pattern, const char *text), (call, root, pattern, text)) \
+    X(AS_PATTERN, void, set_integer, (const wharf_call *call, wharf_value *root, const char *pattern, int64_t value),  \
+      (call, root, pattern, value))                                                                                    \
+    X(AS_PATTERN, void, set_boolean, (const wharf_call *call, wharf_value *root, const char *pattern, int value),      \
+      (call, root, pattern, value))                                                                                    \
+    X(AS_PATTERN, void, take,                                                                                          \
+      (const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern),                       \
+      (call, root, from, pattern))                                                                                     \
+    X(AS_POINTER, wharf_value *, edit, (const wharf_call *call, wharf_value *root, const char *pointer),               \
+      (call, root, pointer))                                                                                           \
+    X(UNCHECKED, int, parse_time, (const char *text, int64_t *ns), (text, ns))                                         \
+    X(UNCHECKED, const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))                          \
+    X(UNCHECKED, void *, memory, (const wharf_call *call, size_t size), (call, size))                                  \
+    X(UNCHECKED, const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),    \
+      (object, type, status))                                                                                          \
+    X(UNCHECKED, wharf_value *, set_condition,                                                                         \
+      (const wharf_call *call, wharf_value *object, const char *type, const char *status, const char *reason,          \
+       const char *message),                                                                                           \
+      (call, object, type, status, reason, message))                                                                   \
+    X(UNCHECKED, void, log, (const wharf_call *call, wharf_log_level level, const char *message),                      \
+      (call, level, message))
+
+#define UNCHECKED(field)
+#define AS_POINTER(field) check_pointer(#field, pointer, false);
+#define AS_PATTERN(field) check_pointer(#field, pattern, true);
+
+#define WATCHED(check, type, field, parameters, arguments)                                                             \
     static type watch_##field parameters {                                                                             \
         note(PLACE(field));                                                                                            \
-        return watch.real->field arguments;                                                                            \
-    }
-#define WATCHED_POINTER(type, field, parameters, arguments)                                                            \
-    static type watch_##field parameters {                                                                             \
-        note(PLACE(field));                                                                                            \
-        check_pointer(#field, pointer, false);                                                                         \
-        return watch.real->field arguments;                                                                            \
+        check(field) return watch.real->field arguments;                                                               \
     }
 
-#define WATCHED_PATTERN(type, field, parameters, arguments)                                                            \
-    static type watch_##field parameters {                                                                             \
-        note(PLACE(field));                                                                                            \
-        check_pointer(#field, pattern, true);                                                                          \
-        watch.real->field arguments;                                                                                   \
-    }
-
-WATCHED(wharf_type, type, (const wharf_value *value), (value))
-WATCHED_POINTER(const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))
-WATCHED_POINTER(const wharf_value *, find_where,
-                (const wharf_value *value, const char *pointer, const char *key, const char *text),
-                (value, pointer, key, text))
-WATCHED(const char *, string, (const wharf_value *value), (value))
-WATCHED(int, boolean, (const wharf_value *value, int fallback), (value, fallback))
-WATCHED(int64_t, integer, (const wharf_value *value, int64_t fallback), (value, fallback))
-WATCHED(double, number, (const wharf_value *value, double fallback), (value, fallback))
-WATCHED(size_t, count, (const wharf_value *value), (value))
-WATCHED(const wharf_value *, first, (const wharf_value *value), (value))
-WATCHED(const wharf_value *, next, (const wharf_value *item), (item))
-WATCHED(const char *, name, (const wharf_value *member), (member))
-WATCHED(int, equal, (const wharf_value *a, const wharf_value *b), (a, b))
-WATCHED(wharf_value *, new_null, (const wharf_call *call), (call))
-WATCHED(wharf_value *, new_boolean, (const wharf_call *call, int value), (call, value))
-WATCHED(wharf_value *, new_integer, (const wharf_call *call, int64_t value), (call, value))
-WATCHED(wharf_value *, new_string, (const wharf_call *call, const char *text), (call, text))
-WATCHED(wharf_value *, new_array, (const wharf_call *call), (call))
-WATCHED(wharf_value *, new_object, (const wharf_call *call), (call))
-WATCHED(wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))
-WATCHED(wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))
-WATCHED(const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len), (call, value, len))
-WATCHED_POINTER(int, is, (const wharf_value *value, const char *pointer, const char *text), (value, pointer, text))
-WATCHED_PATTERN(void, set, (const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value),
-                (call, root, pattern, value))
-WATCHED_PATTERN(void, set_string, (const wharf_call *call, wharf_value *root, const char *pattern, const char *text),
-                (call, root, pattern, text))
-WATCHED_PATTERN(void, set_integer, (const wharf_call *call, wharf_value *root, const char *pattern, int64_t value),
-                (call, root, pattern, value))
-WATCHED_PATTERN(void, set_boolean, (const wharf_call *call, wharf_value *root, const char *pattern, int value),
-                (call, root, pattern, value))
-WATCHED_PATTERN(void, take, (const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern),
-                (call, root, from, pattern))
-WATCHED_POINTER(wharf_value *, edit, (const wharf_call *call, wharf_value *root, const char *pointer),
-                (call, root, pointer))
-
-static size_t watch_remove(const wharf_call *call, wharf_value *root, const char *pattern) {
-    note(PLACE(remove));
-    check_pointer("remove", pattern, true);
-    return watch.real->remove(call, root, pattern);
-}
-
-WATCHED(void *, memory, (const wharf_call *call, size_t size), (call, size))
-WATCHED(int, parse_time, (const char *text, int64_t *ns), (text, ns))
-WATCHED(const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))
-WATCHED(const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),
-        (object, type, status))
-WATCHED(wharf_value *, set_condition,
-        (const wharf_call *call, wharf_value *object, const char *type, const char *status, const char *reason,
-         const char *message),
-        (call, object, type, status, reason, message))
+SERVICES(WATCHED)
 
 static const char *watch_format(const wharf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -127,94 +122,21 @@ static const char *watch_format(const wharf_call *call, const char *format, ...)
     return text ? watch.real->format(call, "%s", text) : NULL;
 }
 
-static void watch_log(const wharf_call *call, wharf_log_level level, const char *message) {
-    note(PLACE(log));
-    watch.real->log(call, level, message);
-}
+#define NAMED(check, type, field, parameters, arguments) {PLACE(field), #field},
 
 static const struct {
     size_t place;
     const char *name;
-} names[] = {
-    {PLACE(type), "type"},
-    {PLACE(find), "find"},
-    {PLACE(find_where), "find_where"},
-    {PLACE(is), "is"},
-    {PLACE(string), "string"},
-    {PLACE(boolean), "boolean"},
-    {PLACE(integer), "integer"},
-    {PLACE(number), "number"},
-    {PLACE(count), "count"},
-    {PLACE(first), "first"},
-    {PLACE(next), "next"},
-    {PLACE(name), "name"},
-    {PLACE(equal), "equal"},
-    {PLACE(new_null), "new_null"},
-    {PLACE(new_boolean), "new_boolean"},
-    {PLACE(new_integer), "new_integer"},
-    {PLACE(new_string), "new_string"},
-    {PLACE(new_array), "new_array"},
-    {PLACE(new_object), "new_object"},
-    {PLACE(copy), "copy"},
-    {PLACE(parse), "parse"},
-    {PLACE(print), "print"},
-    {PLACE(set), "set"},
-    {PLACE(remove), "remove"},
-    {PLACE(set_string), "set_string"},
-    {PLACE(set_integer), "set_integer"},
-    {PLACE(set_boolean), "set_boolean"},
-    {PLACE(take), "take"},
-    {PLACE(edit), "edit"},
-    {PLACE(parse_time), "parse_time"},
-    {PLACE(format_time), "format_time"},
-    {PLACE(memory), "memory"},
-    {PLACE(condition), "condition"},
-    {PLACE(set_condition), "set_condition"},
-    {PLACE(format), "format"},
-    {PLACE(log), "log"},
-};
+} names[] = {SERVICES(NAMED){PLACE(format), "format"}};
 
 void watch_services(struct run *run) {
     static wharf_host table;
     watch.real = services_table();
     watch.run = run;
     table = *watch.real;
-    table.type = watch_type;
-    table.find = watch_find;
-    table.find_where = watch_find_where;
-    table.is = watch_is;
-    table.string = watch_string;
-    table.boolean = watch_boolean;
-    table.integer = watch_integer;
-    table.number = watch_number;
-    table.count = watch_count;
-    table.first = watch_first;
-    table.next = watch_next;
-    table.name = watch_name;
-    table.equal = watch_equal;
-    table.new_null = watch_new_null;
-    table.new_boolean = watch_new_boolean;
-    table.new_integer = watch_new_integer;
-    table.new_string = watch_new_string;
-    table.new_array = watch_new_array;
-    table.new_object = watch_new_object;
-    table.copy = watch_copy;
-    table.parse = watch_parse;
-    table.print = watch_print;
-    table.set = watch_set;
-    table.remove = watch_remove;
-    table.set_string = watch_set_string;
-    table.set_integer = watch_set_integer;
-    table.set_boolean = watch_set_boolean;
-    table.take = watch_take;
-    table.edit = watch_edit;
-    table.parse_time = watch_parse_time;
-    table.format_time = watch_format_time;
-    table.memory = watch_memory;
-    table.condition = watch_condition;
-    table.set_condition = watch_set_condition;
+#define REPLACED(check, type, field, parameters, arguments) table.field = watch_##field;
+    SERVICES(REPLACED)
     table.format = watch_format;
-    table.log = watch_log;
     services_replace(&table);
 }
 

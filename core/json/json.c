@@ -41,6 +41,10 @@ bool json_is(const struct json *value, enum json_type type) {
     return value && json_type(value) == type;
 }
 
+bool json_is_container(const struct json *value) {
+    return value && node_is_container(node_of_const(value));
+}
+
 bool json_bool(const struct json *value, bool fallback) {
     return json_is(value, JSON_BOOL) ? node_type(node_of_const(value)) == cJSON_True : fallback;
 }

@@ -53,6 +53,7 @@ char *json_text(const struct json *value, size_t *len); // NULL when out of memo
 
 enum json_type json_type(const struct json *value);
 bool json_is(const struct json *value, enum json_type type); // false for NULL
+bool json_is_container(const struct json *value);            // an array or an object; false for NULL
 
 // Readers return the fallback for NULL and for values of another type.
 bool json_bool(const struct json *value, bool fallback);

@@ -311,3 +311,10 @@ bool pointer_matches(const char *pattern, const char *pointer) {
     }
     return *pattern == *pointer;
 }
+
+bool pointer_has_star(const char *pattern) {
+    for (const char *at = strstr(pattern, "/*"); at; at = strstr(at + 1, "/*"))
+        if (at[2] == '/' || at[2] == '\0')
+            return true;
+    return false;
+}

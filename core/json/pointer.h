@@ -40,4 +40,7 @@ bool pointer_append(struct buffer *out, const char *key);
 // Appends the step to a child: the member `key`, or if that is NULL item `index`.
 bool pointer_append_child(struct buffer *out, const char *key, size_t index);
 
+// Whether a segment of the pattern is "*".
+bool pointer_has_star(const char *pattern);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/json/yaml.h"

@@ -116,19 +116,6 @@ static void read_input(struct session *session) {
         put_message(session, CHANNEL_CLOSE, which, sizeof which);
 }
 
-static bool write_all(int fd, const char *bytes, size_t len) {
-    while (len > 0) {
-        ssize_t count = write(fd, bytes, len);
-        if (count < 0 && errno == EAGAIN)
-            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
-        else if (count < 0 && errno != EINTR)
-            return false;
-        bytes += count > 0 ? count : 0;
-        len -= count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 static struct error *exit_code(const struct json *status, int *code) {
     const struct json *causes = json_path(status, "details", "causes", NULL);
     for (const struct json *cause = json_first(causes); cause; cause = json_next(cause)) {
@@ -158,7 +145,7 @@ static void take_channels(struct session *session, const char *bytes, size_t len
     unsigned char channel = (unsigned char)bytes[0];
     bool good = true;
     if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
-        good = write_all(channel == CHANNEL_STDOUT ? STDOUT_FILENO : STDERR_FILENO, bytes + 1, len - 1);
+        good = text_write_fd(channel == CHANNEL_STDOUT ? STDOUT_FILENO : STDERR_FILENO, bytes + 1, len - 1);
     else if (channel == CHANNEL_ERROR) {
         session->error = session_result(bytes + 1, len - 1, &session->code);
         session->over = true;

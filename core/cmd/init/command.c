@@ -288,15 +288,8 @@ static struct error *write_new(const char *path, const struct buffer *text) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0)
         return errno == EEXIST ? file_exists(path) : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
-    size_t done = 0;
-    ssize_t count = 0;
-    while (done < text->len && (count = write(file, text->data + done, text->len - done)) > 0)
-        done += (size_t)count;
-    struct error *error = NULL;
-    if (done < text->len)
-        error = error_new(ERROR_IO, "%s: %s", path, strerror(errno));
-    if (close(file) != 0 && !error)
-        error = error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+    bool done = text_write_fd(file, text->data, text->len);
+    struct error *error = close(file) == 0 && done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
     if (error)
         unlink(path);
     return error;

@@ -20,10 +20,6 @@ static bool is_absent(const struct json *value) {
     return !value || json_is(value, JSON_NULL);
 }
 
-static bool is_container(const struct json *value) {
-    return json_is(value, JSON_OBJECT) || json_is(value, JSON_ARRAY);
-}
-
 // Descends into the member `key`, or the item `index`.
 static bool step(struct diff_walk *walk, const char *key, size_t index, const struct json *from,
                  const struct json *to) {
@@ -74,7 +70,7 @@ static bool comes_later(const struct json *item, const struct json *list) {
 
 static bool all_scalar(const struct json *array) {
     for (const struct json *item = json_first(array); item; item = json_next(item))
-        if (is_container(item))
+        if (json_is_container(item))
             return false;
     return true;
 }

@@ -201,7 +201,7 @@ static bool blocked(const struct json *to, const char *pointer) {
         end[1 + len] = '\0';
         bool item = json_is(on_the_way, JSON_ARRAY) && !pointer_find(to, way);
         end[1 + len] = after;
-        if (item || (!json_is(on_the_way, JSON_OBJECT) && !json_is(on_the_way, JSON_ARRAY)))
+        if (item || !json_is_container(on_the_way))
             return true;
     }
     return false;

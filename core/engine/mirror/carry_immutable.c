@@ -134,7 +134,7 @@ static bool note(struct buffer *out, const struct buffer *path) {
 
 // Values that only the mirror has may be defaults of its cluster, and do not count.
 static bool differ(const struct json *here, const struct json *there, struct buffer *path, struct buffer *out) {
-    bool empty = (json_is(here, JSON_OBJECT) || json_is(here, JSON_ARRAY)) && json_size(here) == 0;
+    bool empty = json_is_container(here) && json_size(here) == 0;
     if (json_equal(here, there) || (empty && !there)) // all of its content was carried
         return true;
     bool objects = json_is(here, JSON_OBJECT) && json_is(there, JSON_OBJECT);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/mirror/seal.h"
+#include "core/base/text.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -22,15 +23,6 @@ struct seal_keys {
     size_t n;
     struct key keys[];
 };
-
-static void to_hex(const unsigned char *bytes, size_t len, char *out) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < len; i++) {
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
-    }
-    *out = '\0';
-}
 
 // Initialising without a key resets the state to the key set before.
 static bool begin(EVP_MAC_CTX *mac) {
@@ -62,7 +54,7 @@ static bool make_id(struct key *key) {
     unsigned char hmac[HMAC_LEN];
     bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal key id") && finish(key->mac, hmac);
     if (ok)
-        to_hex(hmac, ID_HEX / 2, key->id);
+        text_hex(hmac, ID_HEX / 2, key->id);
     return ok;
 }
 
@@ -114,7 +106,7 @@ static bool make_with(const struct key *key, const struct seal_subject *s, char 
               finish(key->mac, hmac);
     if (!ok)
         return false;
-    to_hex(hmac, sizeof hmac, hex);
+    text_hex(hmac, sizeof hmac, hex);
     snprintf(out, SEAL_TEXT_MAX, PREFIX "%s:%s", key->id, hex);
     return true;
 }

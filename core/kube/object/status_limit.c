@@ -37,7 +37,7 @@ static void parts_cleanup(struct status_parts *parts) {
 
 static size_t count_values(const struct json *value) {
     size_t count = 1;
-    if (json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT))
+    if (json_is_container(value))
         for (const struct json *child = json_first(value); child; child = json_next(child))
             count += count_values(child);
     return count;
@@ -87,7 +87,7 @@ static bool cut_messages(struct json *status) {
 }
 
 static enum rank rank_of(struct status_parts *parts, const struct status_part *part) {
-    if (json_is(part->value, JSON_ARRAY) || json_is(part->value, JSON_OBJECT))
+    if (json_is_container(part->value))
         return RANK_CONTAINER;
     if (part->size.bytes > SHORT)
         return RANK_LONG_TEXT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/adapters.h"
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/unit/plugins/job_rules.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of a kind, and the value of managedBy that delegates it.
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 #include "core/base/buffer.h"
 #include "core/base/text.h"
 
@@ -69,15 +69,8 @@ static bool is_open_value(const char *value) {
     return strlen(value) <= MANAGED_BY_MAX && text_is_domain_prefixed_path(value);
 }
 
-// apimachinery validation.IsValidLabelValue, without the empty one.
 static bool is_label_value(const char *value) {
-    size_t len = strlen(value);
-    if (len == 0 || len > LABEL_VALUE_MAX || !is_alphanumeric(value[0]) || !is_alphanumeric(value[len - 1]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!is_alphanumeric(value[i]) && !strchr("-_.", value[i]))
-            return false;
-    return true;
+    return value[0] != '\0' && text_is_label_value(value);
 }
 
 static bool in_list(const char *const *list, const char *value) {

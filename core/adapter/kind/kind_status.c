@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind's data about its status: the phase of an object, and what is copied.
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
 
@@ -9,33 +9,20 @@
 
 #define KNOWN_RULE_FLAGS WHARF_RULE_WHILE_SUSPENDED
 
-static bool is_condition_status(const char *text) {
-    return strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0;
-}
-
-// A field that is read must not be in status_removed, which removes it from every copied status.
-static struct error *check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
-    const char *removed = kind_covering(kind->status_removed, pointer);
-    if (!removed)
-        return NULL;
-    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
-                      pointer, removed);
-}
-
 static struct error *check_read(const wharf_kind *kind, const char *field, const char *pointer) {
     if (!pointer)
         return NULL;
     struct error *error = kind_check_pointer(field, pointer, PLACE_STATUS);
-    return error ? error : check_kept(kind, field, pointer);
+    return error ? error : kind_check_kept(kind, field, pointer);
 }
 
 // Members of the conditions that the rule reads.
 static struct error *check_members(const wharf_kind *kind, const wharf_phase_rule *rule) {
     const char *const members[] = {"type", "status", rule->reason ? "reason" : NULL};
-    struct error *error = check_kept(kind, "phases", rule->pointer);
+    struct error *error = kind_check_kept(kind, "phases", rule->pointer);
     for (size_t i = 0; !error && i < sizeof members / sizeof members[0] && members[i]; i++) {
         AUTO_TEXT member = text_format("%s/*/%s", rule->pointer, members[i]);
-        error = member ? check_kept(kind, "phases", member) : error_no_memory();
+        error = member ? kind_check_kept(kind, "phases", member) : error_no_memory();
     }
     return error;
 }
@@ -47,7 +34,7 @@ static struct error *check_rule(const wharf_kind *kind, const wharf_phase_rule *
     bool final = phase_is_final(rule->phase);
     if (!rule->value || rule->value[0] == '\0')
         return kind_wrong("phases", rule->pointer, "a value with it: the type of a condition, or a scalar");
-    if (rule->status && !is_condition_status(rule->status))
+    if (rule->status && !kind_is_condition_status(rule->status))
         return kind_error(rule->status, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
                           rule->pointer, rule->value, rule->status);
     if (rule->phase > WHARF_FAILED)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The services for conditions (metav1.Condition).
 #include "core/adapter/phase.h"
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/items.h"

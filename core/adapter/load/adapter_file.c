@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/adapter_file.h"
+#include "core/adapter/load/adapter_file.h"
 
-#include "core/adapter/adapter_elf.h"
 #include "core/adapter/adapters.h"
+#include "core/base/digest.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHA256_LEN 32
 #define MEMFD_NAME_MAX 249 // memfd_create(2)
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x8U // Linux 6.3
 #endif
-
-static void hex(const unsigned char *bytes, size_t len, char *out) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * len] = '\0';
-}
 
 // Reads the whole file: all checks are of what was read here, and so is what is loaded.
 static struct error *read_content(struct adapter_file *file, off_t size) {
@@ -42,11 +31,10 @@ static struct error *read_content(struct adapter_file *file, off_t size) {
         error = adapter_elf_check(file->path, file->content.data, file->content.len);
     if (error)
         return error;
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    if (EVP_Digest(file->content.data, file->content.len, sum, &len, EVP_sha256(), NULL) != 1 || len != SHA256_LEN)
+    unsigned char sum[DIGEST_SHA256_LEN];
+    if (!digest_sha256(file->content.data, file->content.len, sum))
         return error_new(ERROR_INTERNAL, "%s: cannot be hashed", file->path);
-    hex(sum, len, file->sha256);
+    text_hex(sum, sizeof sum, file->sha256);
     return NULL;
 }
 
@@ -106,16 +94,6 @@ static int memory_file(const char *path) {
     return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
-static bool write_all(int fd, const char *data, size_t len) {
-    for (size_t at = 0; at < len;) {
-        ssize_t written = write(fd, data + at, len - at);
-        if (written < 0 && errno != EINTR)
-            return false;
-        at += written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
 // SELinux, for one, may permit the file and not that its pages are run.
 static bool can_run(int fd, size_t len) {
     void *pages = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -127,7 +105,7 @@ static bool can_run(int fd, size_t len) {
 
 struct error *adapter_file_to_memory(struct adapter_file *file) {
     int fd = memory_file(file->path);
-    bool ok = fd >= 0 && write_all(fd, file->content.data, file->content.len) &&
+    bool ok = fd >= 0 && text_write_fd(fd, file->content.data, file->content.len) &&
               fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0 &&
               can_run(fd, file->content.len);
     if (!ok) {

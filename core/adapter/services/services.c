@@ -2,7 +2,7 @@
 #include "core/adapter/services.h"
 
 #include "core/adapter/phase.h"
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -183,42 +183,60 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
 }
 
-// After a function that changed `object`. Each change was within the limit, but counted from the part that was changed.
-static wharf_result conclude_changed(struct adapter_call *call, wharf_result result, const struct json *object) {
-    if (result == WHARF_OK && call->part_given && services_is_too_deep(object, 0))
+bool adapter_has(const wharf_kind *kind, enum adapter_function function) {
+    const bool has[ADAPTER_FUNCTIONS] = {
+        [FUNCTION_PHASE] = kind->phase,   [FUNCTION_ACCEPT] = kind->accept, [FUNCTION_MIRROR] = kind->mirror,
+        [FUNCTION_UPDATE] = kind->update, [FUNCTION_STATUS] = kind->status, [FUNCTION_POD_SETS] = kind->pod_sets,
+    };
+    return has[function];
+}
+
+wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocation *in) {
+    switch (in->function) {
+    case FUNCTION_PHASE:
+        return kind->phase(in->call, in->workload, in->phase);
+    case FUNCTION_ACCEPT:
+        return kind->accept(in->call, in->workload);
+    case FUNCTION_MIRROR:
+        return kind->mirror(in->call, in->workload, in->changed);
+    case FUNCTION_UPDATE:
+        return kind->update(in->call, in->workload, in->mirror, in->changed);
+    case FUNCTION_STATUS:
+        return kind->status(in->call, in->workload, in->mirror, in->changed);
+    case FUNCTION_POD_SETS:
+        return kind->pod_sets(in->call, in->workload, in->changed);
+    case ADAPTER_FUNCTIONS:
+        break;
+    }
+    return WHARF_OK;
+}
+
+// Invokes a function, if the kind has it, and applies the rules of the ABI. Each change of `changed` was within the
+// limit of the depth, but counted from the part that was changed.
+static wharf_result run(struct adapter_call *call, const struct json *workload, struct adapter_invocation in) {
+    services_prepare(call, workload);
+    if (!adapter_has(call->kind, in.function))
+        return WHARF_OK;
+    in.call = &call->call;
+    in.workload = (const wharf_value *)workload;
+    int64_t begun_ns = call->ticks ? call->ticks() : 0;
+    wharf_result result = adapter_invoke(call->kind, &in);
+    if (call->ticks) {
+        call->times[in.function].count++;
+        call->times[in.function].sum_ns += call->ticks() - begun_ns;
+    }
+    if (result == WHARF_OK && call->part_given && services_is_too_deep((const struct json *)in.changed, 0))
         services_refuse_depth(call, "what the adapter made is");
     return services_conclude(call, result);
-}
-
-static int64_t begin(const struct adapter_call *call) {
-    return call->ticks ? call->ticks() : 0;
-}
-
-// `result` is that of a function that began at `begun_ns`.
-static wharf_result end(struct adapter_call *call, enum adapter_function function, int64_t begun_ns,
-                        wharf_result result) {
-    if (call->ticks) {
-        call->times[function].count++;
-        call->times[function].sum_ns += call->ticks() - begun_ns;
-    }
-    return result;
 }
 
 static bool is_known_phase(wharf_phase_kind phase) {
     return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
 }
 
-static wharf_result run_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
-    int64_t begun_ns = begin(call);
-    return end(call, FUNCTION_PHASE, begun_ns, call->kind->phase(&call->call, (const wharf_value *)object, out));
-}
-
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
-    services_prepare(call, object);
     phase_by_rules(call->kind, object, out);
-    wharf_result result = WHARF_OK;
-    if (call->kind->phase)
-        result = services_conclude(call, run_phase(call, object, out));
+    wharf_result result = run(call, object, (struct adapter_invocation){.function = FUNCTION_PHASE, .phase = out});
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
@@ -231,70 +249,43 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
 }
 
 wharf_result adapter_accept(struct adapter_call *call, const struct json *workload) {
-    services_prepare(call, workload);
-    if (!call->kind->accept)
-        return WHARF_OK;
-    int64_t begun_ns = begin(call);
-    wharf_result result = call->kind->accept(&call->call, (const wharf_value *)workload);
-    return services_conclude(call, end(call, FUNCTION_ACCEPT, begun_ns, result));
+    return run(call, workload, (struct adapter_invocation){.function = FUNCTION_ACCEPT});
 }
 
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
-    services_prepare(call, workload);
-    if (!call->kind->mirror)
-        return WHARF_OK;
-    int64_t begun_ns = begin(call);
-    wharf_result result = call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror);
-    return conclude_changed(call, end(call, FUNCTION_MIRROR, begun_ns, result), mirror);
+    return run(call, workload,
+               (struct adapter_invocation){.function = FUNCTION_MIRROR, .changed = (wharf_value *)mirror});
 }
 
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired) {
-    services_prepare(call, workload);
-    if (!call->kind->update)
-        return WHARF_OK;
-    int64_t begun_ns = begin(call);
-    wharf_result result = call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
-                                             (wharf_value *)desired);
-    return conclude_changed(call, end(call, FUNCTION_UPDATE, begun_ns, result), desired);
+    return run(call, workload,
+               (struct adapter_invocation){.function = FUNCTION_UPDATE,
+                                           .mirror = (const wharf_value *)mirror,
+                                           .changed = (wharf_value *)desired});
 }
 
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *object) {
-    services_prepare(call, workload);
-    if (!call->kind->status)
-        return WHARF_OK;
-    int64_t begun_ns = begin(call);
-    wharf_result result = call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
-                                             (wharf_value *)object);
-    return conclude_changed(call, end(call, FUNCTION_STATUS, begun_ns, result), object);
+    return run(call, workload,
+               (struct adapter_invocation){.function = FUNCTION_STATUS,
+                                           .mirror = (const wharf_value *)mirror,
+                                           .changed = (wharf_value *)object});
 }
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
-    services_prepare(call, workload);
-    if (!call->kind->pod_sets)
-        return WHARF_OK;
-    int64_t begun_ns = begin(call);
-    wharf_result result = call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets);
-    return conclude_changed(call, end(call, FUNCTION_POD_SETS, begun_ns, result), sets);
+    return run(call, workload,
+               (struct adapter_invocation){.function = FUNCTION_POD_SETS, .changed = (wharf_value *)sets});
 }
 
-static bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_camel_case(const char *text) {
-    if (!is_upper(text[0]))
-        return false;
-    size_t len = 1;
-    while ((text[len] >= 'a' && text[len] <= 'z') || is_upper(text[len]) || (text[len] >= '0' && text[len] <= '9'))
-        len++;
-    return len <= REASON_MAX && text[len] == '\0';
+bool adapter_is_reason(const char *text) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return text[0] >= 'A' && text[0] <= 'Z' && text[strspn(text, letters)] == '\0' && text_is_within(text, REASON_MAX);
 }
 
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback) {
     const char *reason = call->answer.reason;
-    return reason && is_camel_case(reason) ? reason : fallback;
+    return reason && adapter_is_reason(reason) ? reason : fallback;
 }
 
 const char *adapter_answer_message(struct adapter_call *call, const char *fallback) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of struct wharf_host. A wharf_value is a struct json. Arguments are checked, since the callers are
 // third-party code.
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/text.h"
 #include "core/json/items.h"
 #include "core/json/pointer.h"
@@ -40,12 +40,9 @@ static wharf_type value_type(const wharf_value *value) {
 }
 
 bool services_is_pointer(const char *pointer, bool pattern) {
-    if (pointer[0] != '\0' && pointer[0] != '/')
-        return false;
-    for (const char *tilde = strchr(pointer, '~'); tilde; tilde = strchr(tilde + 1, '~'))
-        if (tilde[1] != '0' && tilde[1] != '1' && !(pattern && tilde[1] == '2'))
-            return false;
-    return text_utf8_valid(pointer, strlen(pointer)) == strlen(pointer);
+    struct error *error = pointer_check(pointer, pattern);
+    error_free(error);
+    return !error;
 }
 
 const char *services_type_name(const struct json *value) {
@@ -86,16 +83,12 @@ static double value_number(const wharf_value *value, double fallback) {
     return json_double(in(value), fallback);
 }
 
-static bool is_container(const struct json *value) {
-    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT);
-}
-
 static size_t value_count(const wharf_value *value) {
-    return is_container(in(value)) ? json_size(in(value)) : 0;
+    return json_is_container(in(value)) ? json_size(in(value)) : 0;
 }
 
 static const wharf_value *value_first(const wharf_value *value) {
-    return is_container(in(value)) ? out(json_first(in(value))) : NULL;
+    return json_is_container(in(value)) ? out(json_first(in(value))) : NULL;
 }
 
 static const wharf_value *value_next(const wharf_value *item) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/json/scalar.h"
+#include "core/json/yaml/scalar.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -56,6 +56,12 @@ bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);
 
+// That status_removed, which removes fields from every copied status, does not cover a field that is read or written.
+struct error *kind_check_kept(const wharf_kind *kind, const char *field, const char *pointer);
+
+// "True", "False" or "Unknown".
+bool kind_is_condition_status(const char *text);
+
 // Whether the list has a rule for this phase, or for a final one.
 bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase);
 

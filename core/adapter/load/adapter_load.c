@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/adapter_load.h"
+#include "core/adapter/load/adapter_load.h"
 
-#include "core/adapter/adapter_file.h"
-#include "core/adapter/adapter_settings.h"
+#include "core/adapter/load/adapter_file.h"
+#include "core/adapter/load/adapter_settings.h"
 #include "core/adapter/services.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"

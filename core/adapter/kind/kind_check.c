@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the checks of a kind: messages, lists, pointers.
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
@@ -37,13 +37,6 @@ struct error *kind_check_list(const char *field, const char *const *list, size_t
                 return kind_error(list[i], "%s: found \"%s\" a second time, expected it once in the list", field,
                                   list[i]);
     return NULL;
-}
-
-static bool has_star(const char *pointer) {
-    for (const char *at = strstr(pointer, "/*"); at; at = strstr(at + 1, "/*"))
-        if (at[2] == '/' || at[2] == '\0')
-            return true;
-    return false;
 }
 
 static bool has_empty_name(const char *pointer) {
@@ -101,7 +94,7 @@ struct error *kind_check_pointer(const char *field, const char *pointer, unsigne
         return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
     if (has_empty_name(pointer))
         return kind_wrong(field, pointer, "a pointer without empty names");
-    if (!pattern && has_star(pointer))
+    if (!pattern && pointer_has_star(pointer))
         return kind_wrong(field, pointer, "a pointer to one field, without \"*\": no pattern is accepted here");
     return check_place(field, pointer, places);
 }
@@ -132,6 +125,18 @@ const char *kind_covering(const char *const *patterns, const char *pointer) {
     while (patterns && *patterns && !kind_covers(*patterns, pointer))
         patterns++;
     return patterns ? *patterns : NULL;
+}
+
+struct error *kind_check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
+    const char *removed = kind_covering(kind->status_removed, pointer);
+    if (!removed)
+        return NULL;
+    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
+                      pointer, removed);
+}
+
+bool kind_is_condition_status(const char *text) {
+    return text && (strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0);
 }
 
 bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind's data about mirrors: what suspends them, what is carried to them, what is removed, and their pods.
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>

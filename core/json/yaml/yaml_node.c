@@ -2,8 +2,8 @@
 // YAML nodes: libyaml's events become cJSON nodes, each with its line (yaml_reader.h, node.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/json/scalar.h"
-#include "core/json/yaml_reader.h"
+#include "core/json/yaml/scalar.h"
+#include "core/json/yaml/yaml_reader.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -21,4 +21,9 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
 struct error *adapter_file_to_memory(struct adapter_file *file);
 void adapter_file_close(struct adapter_file *file);
 
+// That the content is an ELF shared object for this machine (adapter_elf.c), with all segments and sections within its
+// `len` bytes: the dynamic linker maps a segment regardless of the file's size, and a page behind the end is SIGBUS.
+// `path` is for the message.
+struct error *adapter_elf_check(const char *path, const void *content, size_t len);
+
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/adapter_elf.h"
+#include "core/adapter/load/adapter_file.h"
 
 #include <elf.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
-#include "core/json/yaml_reader.h"
+#include "core/json/yaml/yaml_reader.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 // Writes YAML with libyaml's emitter, which knows the syntax of plain scalars; their resolved type is checked here.
 #include "core/base/text.h"
 #include "core/json/node.h"
-#include "core/json/scalar.h"
 #include "core/json/yaml.h"
+#include "core/json/yaml/scalar.h"
 
 #include <stdlib.h>
 #include <string.h>

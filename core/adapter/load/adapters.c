@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/adapters.h"
 
-#include "core/adapter/adapter_load.h"
+#include "core/adapter/load/adapter_load.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>

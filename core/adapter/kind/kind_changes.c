@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of workloads without a mirror: suspended_status, resumed_status and gave_up_status.
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 
 #include <string.h>
-
-static bool is_condition_status(const char *text) {
-    return text && (strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0);
-}
 
 static bool is_gave_up(const char *field) {
     return strcmp(field, "gave_up_status") == 0;
@@ -33,7 +29,7 @@ static struct error *check_text(const char *field, const char *text) {
 static struct error *check_condition(const wharf_kind *kind, const char *field, const wharf_status_change *change) {
     if (change->name[0] == '/' || change->name[0] == '\0')
         return kind_wrong(field, change->name, "the type of a condition, not a pointer");
-    if (!is_condition_status(change->value))
+    if (!kind_is_condition_status(change->value))
         return kind_error(change->value ? change->value : change->name,
                           "%s: %s: found value \"%s\", expected True, False or Unknown", field, change->name,
                           change->value ? change->value : "");
@@ -63,11 +59,7 @@ static struct error *check_field(const wharf_kind *kind, const char *field, cons
         return kind_error(change->name, "%s: %s: found %s, expected %s", field, change->name,
                           change->when == WHARF_IF_TRUE ? "WHARF_IF_TRUE" : "WHARF_IF_ABSENT",
                           change->when == WHARF_IF_TRUE ? "it with a condition only" : "it with what is set only");
-    const char *removed = kind_covering(kind->status_removed, change->name);
-    if (!removed)
-        return NULL;
-    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
-                      change->name, removed);
+    return kind_check_kept(kind, field, change->name);
 }
 
 static bool is_same(const wharf_status_change *a, const wharf_status_change *b) {

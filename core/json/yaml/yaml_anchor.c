@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anchors and aliases (yaml_reader.h).
-#include "core/json/yaml_reader.h"
+#include "core/json/yaml/yaml_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters that are added while others are in use.
-#include "core/adapter/adapter_load.h"
+#include "core/adapter/load/adapter_load.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The services that change a value. What is replaced or removed moves to the call's memory, so that the adapter's
 // pointers into it are valid until the call returns.
-#include "core/adapter/services_memory.h"
+#include "core/adapter/services/services_memory.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
@@ -40,13 +40,6 @@ static void change_cleanup(struct pattern_change *change) {
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
-
-static bool has_star(const char *pattern) {
-    for (const char *at = strstr(pattern, STAR); at; at = strstr(at + 1, STAR))
-        if (at[2] == '/' || at[2] == '\0')
-            return true;
-    return false;
-}
 
 static bool add_place(struct pattern_change *change, struct json *parent, const struct json *from) {
     if (change->count == 0) {
@@ -123,13 +116,13 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
 
 // Finds the containers; `make`: missing ones are created if there is no star.
 static bool find_places(struct pattern_change *change, bool make) {
-    if (has_star(change->way)) {
+    if (pointer_has_star(change->way)) {
         if (pointer_each(change->root, change->way, collect, change))
             return true;
         services_no_memory(change->call);
         return false;
     }
-    bool whole = make && !has_star(change->pattern);
+    bool whole = make && !pointer_has_star(change->pattern);
     struct json *parent = whole ? make_way(change) : pointer_find(change->root, change->way);
     if (!parent)
         return !whole;
@@ -137,10 +130,6 @@ static bool find_places(struct pattern_change *change, bool make) {
         return true;
     services_no_memory(change->call);
     return false;
-}
-
-static bool is_container(const struct json *value) {
-    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT);
 }
 
 // Moves `child` from `parent` to the call's memory.
@@ -175,7 +164,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
 
 // Sets the last segment below `parent` to `value`, which it takes.
 static void put(const struct pattern_change *change, struct json *parent, struct json *value) {
-    struct json *old = is_container(parent) ? pointer_find(parent, change->last) : NULL;
+    struct json *old = json_is_container(parent) ? pointer_find(parent, change->last) : NULL;
     if (!value) {
         services_no_memory(change->call);
     } else if (old) {
@@ -195,7 +184,7 @@ static void put(const struct pattern_change *change, struct json *parent, struct
 
 // Replaces all children by copies.
 static void put_each(const struct pattern_change *change, struct json *parent, const struct json *value) {
-    for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child;) {
+    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child;) {
         struct json *next = json_next(child), *copy = services_copy(change->call, value);
         if (!copy || !replace(change->call, parent, child, copy))
             return;
@@ -207,7 +196,7 @@ static void put_each(const struct pattern_change *change, struct json *parent, c
 static void replace_content(const struct pattern_change *change, struct json *value) {
     AUTO_JSON taken = value;
     struct json *root = change->root;
-    if (!is_container(root) || json_type(root) != json_type(value)) {
+    if (!json_is_container(root) || json_type(root) != json_type(value)) {
         services_refuse(change->call, "\"\": the content of %s cannot be replaced by that of %s",
                         services_type_name(root), services_type_name(value));
         return;
@@ -220,7 +209,7 @@ static void replace_content(const struct pattern_change *change, struct json *va
 }
 
 bool services_is_too_deep(const struct json *value, size_t around) {
-    if (!is_container(value))
+    if (!json_is_container(value))
         return around > JSON_MAX_DEPTH;
     if (around >= JSON_MAX_DEPTH)
         return true;
@@ -327,7 +316,7 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
 }
 
 static size_t remove_below(const struct pattern_change *change, struct json *parent) {
-    struct json *child = is_container(parent) ? json_first(parent) : NULL;
+    struct json *child = json_is_container(parent) ? json_first(parent) : NULL;
     if (!child)
         return 0;
     if (strcmp(change->last, STAR) != 0) {
@@ -369,7 +358,7 @@ static void take_field(const struct pattern_change *change, struct json *parent,
 // Each child together with its counterpart, which is found before any is removed.
 static void take_each(const struct pattern_change *change, struct json *parent, const struct json *from) {
     size_t index = 0;
-    for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child; index++) {
+    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {
         struct json *next = json_next(child);
         const char *key = json_key(child);
         const struct json *value = key ? json_get(from, key) : json_at(from, index);
@@ -385,7 +374,7 @@ void services_take(const wharf_call *call, wharf_value *root, const wharf_value 
     if (!open_change(&change, call, root, pattern))
         return;
     change.from = (const struct json *)from;
-    const struct json *value = change.from && !has_star(pattern) ? pointer_find(change.from, pattern) : NULL;
+    const struct json *value = change.from && !pointer_has_star(pattern) ? pointer_find(change.from, pattern) : NULL;
     if (value ? !is_possible(&change, value) : !root)
         return;
     if (!change.last) {

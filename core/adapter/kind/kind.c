@@ -2,7 +2,7 @@
 // Converts an adapter's kind to the host's: structs and list elements of other sizes are copied into the host's own,
 // and all of it is checked.
 #include "core/adapter/adapters.h"
-#include "core/adapter/kind_check.h"
+#include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>
