@@ -4,53 +4,56 @@
 //
 // An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy
-// ("mirror") of each in a worker cluster, and copies the mirror's status back. All that is the same for every kind is
-// in the host. What differs is here: most of it is data (struct wharf_kind). Six functions may add what data cannot
-// say; none of them is required where the data says it all.
+// ("mirror") of each in a worker cluster, and copies the mirror's status back. The host has everything that kinds
+// have in common. An adapter has the differences, most of them as data (struct wharf_kind). Six functions can express
+// the rest; a kind that data describes completely needs none of them.
 //
 // Loading
 //   An adapter is a shared object that exports exactly one symbol, the constant `wharf_module_v1` (type wharf_module).
-//   The host opens it with RTLD_NOW | RTLD_LOCAL, checks all of that data before it calls anything, and never unloads
-//   it while it runs.
+//   The host opens the object with RTLD_NOW | RTLD_LOCAL, checks all data before the first call, and never unloads the
+//   object.
 //
 // Threads
-//   Functions of an adapter may be called from any thread, and several at once, also for the same object. Only loading
-//   is alone: `start` is called once, before any other function of the adapter, and none of them runs meanwhile; other
-//   adapters may be at work, since one can be added to a host that runs. If more kinds are configured for an adapter in
-//   use, another instance of it is loaded, with variables of its own. An adapter has no mutable state but what `start`
-//   sets up, so it needs no lock. It starts no thread, forks nothing, installs no signal handler, and does no I/O: a
-//   call delays every workload of the host, so it should return within microseconds.
+//   The host may call functions of an adapter from any thread, and several at once, also for the same object. Only
+//   loading is alone: the host calls `start` once, before any other function of the adapter, and none of these runs
+//   during `start`. Functions of other adapters may run, since a running host can load further adapters. If the
+//   configuration adds kinds to an adapter in use, the host loads another instance, which has its own variables. The
+//   only mutable state of an adapter is the state that `start` sets up, so an adapter needs no lock. An adapter starts
+//   no thread, forks no process, installs no signal handler and does no I/O. A call delays every workload of the host:
+//   a function should return within microseconds.
 //
 // Memory
-//   Everything that an adapter is given or makes during a call (values, strings) lives until that call returns, also
-//   what was replaced or removed in a value meanwhile; then the host frees it. An adapter frees nothing and keeps
-//   nothing between calls. The module, its kinds, and all that they point to stay valid and unchanged until the process
-//   ends; static const data is the rule.
+//   All values and strings that an adapter receives or makes during a call live until that call returns, including the
+//   values that the adapter replaced or removed; then the host frees them. An adapter frees nothing and keeps nothing
+//   between calls. The module, its kinds, and all data that they refer to must stay valid and unchanged until the
+//   process ends; usually this is static const data.
 //
 // Failures
-//   The host remembers the first service that failed during a call, so an adapter checks nothing. Out of memory makes
-//   the call's result WHARF_RETRY. Bad input (a malformed pointer, a field set below a string, a value that is absent
-//   where one is required) makes it WHARF_REFUSED, with a sentence by the host that names the pointer and the types.
-//   Both override what the adapter returns and answers; a failure during `start` refuses the adapter. A service that
-//   fails returns NULL or 0; all services accept NULL where a value or a text is expected, so calls can be chained.
-//   Reading never fails: what is not there is absent.
+//   The host remembers the first service that failed during a call, so an adapter need not check results. Lack of
+//   memory makes the result of the call WHARF_RETRY. Bad input (a malformed pointer, a field set below a string, an
+//   absent value where one is required) makes the result WHARF_REFUSED, with a sentence by the host that names the
+//   pointer and the types. Both override the adapter's result and answer; a failure during `start` refuses the adapter.
+//   A service that fails returns NULL or 0. All services accept NULL for a value or a text, so calls can be chained.
+//   Reading never fails: a missing value is absent.
 //
 // Determinism
 //   The same input gives the same output. Time comes in through struct wharf_call; an adapter reads no clock and no
-//   random number. Functions are level-triggered: they may be called at any time, any number of times, also after a
-//   restart, and look only at what is.
+//   random number. Functions are level-triggered: the host may call a function at any time, any number of times, also
+//   after a restart, and the result depends only on the present state.
 //
-// What may change, and what never will
+// Compatibility
 //   The major version is in the symbol's name. Within major version 1:
-//     - structs only grow at the end. Each begins with its size, and the elements of lists have theirs in the struct
-//       that holds the list: a reader looks at the writer's size before it touches a field, and takes what is not
-//       there as zero;
-//     - no field changes its meaning, type or offset; no enumerator its number; no function its signature;
-//     - new functions come at the end of struct wharf_host; an adapter that can do without one checks that
-//       `host->size` reaches it (WHARF_HAS), one that cannot asks for the host's minor version
+//     - structs grow only at their end. A struct begins with its size; the struct that holds a list has the size of the
+//       list's elements. A reader compares the writer's size before access to a field, and takes a missing field as
+//       zero;
+//     - the meaning, type and offset of a field, the number of an enumerator and the signature of a function never
+//       change;
+//     - new functions come at the end of struct wharf_host. An adapter that works without a new function checks that
+//       `host->size` covers the function (WHARF_HAS); any other adapter requires the host's minor version
 //       (wharf_module.abi_minor);
-//     - new enumerators may be passed to an adapter only where its comment says "unknown values: ...".
-//   So an adapter built against 1.0 runs on any host 1.x, and one built against 1.x says what it needs.
+//     - the host passes a new enumerator to an adapter only where the comment says "unknown values: ...".
+//   So an adapter built against 1.0 runs on every host 1.x, and an adapter built against 1.x states the version that it
+//   needs.
 
 #ifndef WHARF_ADAPTER_H
 #define WHARF_ADAPTER_H
@@ -77,17 +80,17 @@ extern "C" {
 // True if the struct that `pointer` points to, as its writer built it, has `field`.
 #define WHARF_HAS(type, pointer, field) ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 
-// Enumerations are 32-bit integers, whatever the compiler makes of an enum.
+// Enumerations are 32-bit integers: the size of an enum depends on the compiler.
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Values
 // ---------------------------------------------------------------------------------------------------------------------
 
-// A JSON value. Opaque: only the services look inside. A `const wharf_value *` must not be changed; the services that
-// change take a non-const one. Faithful: numbers keep their digits, members their order.
+// A JSON value, opaque: only the services read and change values. A `const wharf_value *` must not be changed. Numbers
+// keep their digits, and members their order.
 typedef struct wharf_value wharf_value;
 
-// The type of a value. Unknown values: none will come, JSON has no more.
+// The type of a value. Unknown values: there will be none, since JSON has no other types.
 typedef uint32_t wharf_type;
 enum {
     WHARF_ABSENT = 0, // the type of NULL
@@ -99,21 +102,22 @@ enum {
     WHARF_OBJECT = 6
 };
 
-// What a function of an adapter returns.
+// The result of a function of an adapter.
 typedef uint32_t wharf_result;
 enum {
     WHARF_OK = 0,     // the output is filled
-    WHARF_RETRY = 1,  // not now: call again after wharf_answer.retry_after_ms (0: the host chooses); output is ignored
-    WHARF_REFUSED = 2 // impossible as the workload is: wharf_answer.message is reported in an Event on the workload;
-                      // called again when the workload or the mirror changes; output is ignored
+    WHARF_RETRY = 1,  // not now: the host calls again after wharf_answer.retry_after_ms (0: the host chooses the delay)
+                      // and ignores the output
+    WHARF_REFUSED = 2 // impossible for the workload in its present form: the host reports wharf_answer.message in an
+                      // Event, calls again when the workload or the mirror changes, and ignores the output
 };
 
-// Levels of log lines. Unknown values are logged as WHARF_LOG_INFO.
+// Levels of log lines. Unknown values: as WHARF_LOG_INFO.
 typedef uint32_t wharf_log_level;
 enum { WHARF_LOG_ERROR = 0, WHARF_LOG_WARN = 1, WHARF_LOG_INFO = 2, WHARF_LOG_DEBUG = 3 };
 
-// Why a call is not WHARF_OK; or, with WHARF_OK of mirror or update and a message, what was left out, reported in an
-// Event. The host zeroes it before each call; the adapter may leave it so.
+// The reason for a result other than WHARF_OK. With WHARF_OK of `mirror` or `update`, a message names the changes that
+// were left out, and the host reports the message in an Event. All fields after `size` are zero at the begin of a call.
 typedef struct wharf_answer {
     size_t size;             // set by the host
     const char *reason;      // CamelCase word, as in Event.reason; NULL: the host's own
@@ -121,26 +125,26 @@ typedef struct wharf_answer {
     uint32_t retry_after_ms; // with WHARF_RETRY
 } wharf_answer;
 
-// What is known of the mirror during a call. Unknown values are to be taken as WHARF_MIRROR_NONE.
+// The state of the mirror during a call. Unknown values: as WHARF_MIRROR_NONE.
 typedef uint32_t wharf_mirror_state;
 enum {
-    WHARF_MIRROR_NONE = 0,    // there is none: not placed yet, suspended before it was, or known to be gone
-    WHARF_MIRROR_PRESENT = 1, // it is given to the call, as last seen
-    WHARF_MIRROR_LOST = 2     // given up: its cluster has been unreachable for longer than workerLostTimeout, and it
-                              // may still run there
+    WHARF_MIRROR_NONE = 0,    // there is none: the workload is not placed yet, or the mirror is known to be gone
+    WHARF_MIRROR_PRESENT = 1, // the call has the mirror as last seen
+    WHARF_MIRROR_LOST = 2 // given up: the worker cluster has been unreachable for longer than workerLostTimeout, and
+                          // the mirror may still run there
 };
 
-// What every call is given. Valid during the call.
+// The context of a call. Valid during the call.
 typedef struct wharf_call {
     size_t size;                   // set by the host
-    const struct wharf_kind *kind; // the kind that is called, as the adapter gave it
+    const struct wharf_kind *kind; // the kind whose function is called: the adapter's own struct
     const char *now;      // the present time as metav1.Time, "2026-01-02T03:04:05Z", for a timestamp in a status
     int64_t now_ns;       // the same instant in nanoseconds since 1970-01-01T00:00:00Z
     const char *cluster;  // name of the worker cluster that the workload is placed in, or NULL
     uint32_t attempt;     // number of the present placement, 1 for the first; 0: not placed yet
     const char *version;  // the served API version that the objects are in, e.g. "v1"
     wharf_answer *answer; // to be filled for WHARF_RETRY and WHARF_REFUSED
-    void *host_data;      // the host's own; leave it
+    void *host_data;      // private to the host
     wharf_mirror_state mirror_state; // for `status`; WHARF_MIRROR_PRESENT in `update`, WHARF_MIRROR_NONE in the others
 } wharf_call;
 
@@ -148,13 +152,13 @@ typedef struct wharf_call {
 // Services of the host
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Where the host puts it, see wharf_module.host; valid until the process ends. Services that take a `call` work only
-// during that call, on the thread that was called, with the pointer that the adapter was given. During `start`, and
-// only then, `call` is NULL; what is made with it lives as long as the process.
+// The host stores a pointer to this table in wharf_module.host; the table is valid until the process ends. A service
+// with a parameter `call` works only during that call, on the thread of the call, with the pointer that the host
+// passed. During `start`, and only then, `call` is NULL; values and texts made then live as long as the process.
 //
 // Pointers are JSON pointers (RFC 6901): "/spec/template", "" for the value itself, "~1" for a slash and "~0" for a
-// tilde in a name. Where a pattern is accepted, a segment "*" stands for every item of an array and every member of an
-// object; a member whose name is "*" is written "~2".
+// tilde in a name. In a pattern, a segment "*" matches every item of an array and every member of an object; a member
+// with the name "*" is written "~2".
 typedef struct wharf_host {
     size_t size;         // of this struct, as the host built it
     uint32_t abi_major;  // WHARF_ABI_MAJOR of the host
@@ -165,7 +169,7 @@ typedef struct wharf_host {
     wharf_type (*type)(const wharf_value *value);
     // The value at `pointer`, or NULL.
     const wharf_value *(*find)(const wharf_value *value, const char *pointer);
-    // In the array at `pointer`: the first item, an object, whose member `key` is the string `text`; or NULL.
+    // The first item of the array at `pointer` that is an object with the string `text` as member `key`; or NULL.
     // find_where(job, "/status/conditions", "type", "Complete")
     const wharf_value *(*find_where)(const wharf_value *value, const char *pointer, const char *key, const char *text);
     // 1 if the value at `pointer` is the string `text`, the boolean "true" or "false", or a number equal to that of
@@ -188,10 +192,11 @@ typedef struct wharf_host {
     const char *(*name)(const wharf_value *member);
     // 1 if both are the same document: members in any order, numbers by value. Two NULLs are equal.
     int (*equal)(const wharf_value *a, const wharf_value *b);
-    // In the array /status/conditions of `object`: the first condition of this type whose status is `status` ("True",
-    // "False", "Unknown"; NULL: any); or NULL.
+    // The first condition in /status/conditions of `object` with this type and this status ("True", "False", "Unknown";
+    // NULL: any status); or NULL.
     const wharf_value *(*condition)(const wharf_value *object, const char *type, const char *status);
-    // Reads RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970; 0 if `text` is none or NULL.
+    // Parses RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970. Returns 1; 0 if `text` is not a
+    // time, or NULL.
     int (*parse_time)(const char *text, int64_t *ns);
 
     // Making.
@@ -213,33 +218,32 @@ typedef struct wharf_host {
     // `size` zeroed bytes, aligned for anything; they live as values do.
     void *(*memory)(const wharf_call *call, size_t size);
 
-    // Changing. `root` is a value that may be changed: an argument documented as such, or made during the call.
-    // `pattern` is a pointer, or a pattern, which changes every match of all but its last segment that is there.
+    // Changing. `root` is a value that may be changed: an argument documented as such, or a value made during the call.
+    // `pattern` is a pointer or a pattern; a pattern applies to every existing match of all but its last segment.
     //
-    // Sets a copy of `value`; one value may be set in several places. Objects on the way are made (not below "*"); in
-    // an array, an index must exist, and "-" as the last segment appends. "" replaces the content of `root` by that of
-    // a value of the same type.
+    // Sets a copy of `value`; one value may be set in several places. Missing objects above the field are created (not
+    // below "*"). An index of an array must exist; "-" as the last segment appends. "" replaces the content of `root`
+    // by that of a value of the same type.
     void (*set)(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value);
     // Shorthands for set.
     void (*set_string)(const wharf_call *call, wharf_value *root, const char *pattern, const char *text);
     void (*set_integer)(const wharf_call *call, wharf_value *root, const char *pattern, int64_t value);
     void (*set_boolean)(const wharf_call *call, wharf_value *root, const char *pattern, int value);
-    // How many values were there and are now gone; later items of an array move up.
+    // Returns the number of removed values; later items of an array move up.
     size_t (*remove)(const wharf_call *call, wharf_value *root, const char *pattern);
-    // Makes the field in `root` what it is in `from`: sets it, or removes it if `from` has none. In a pattern, "*"
-    // takes each item or member of `root` together with that of the same index or name in `from`.
+    // Makes the field in `root` equal to the field in `from`: sets the field, or removes it if `from` has none. In a
+    // pattern, "*" pairs each item or member of `root` with the one of the same index or name in `from`.
     void (*take)(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern);
-    // The value at `pointer` of a `root` that may be changed, for change; NULL if nothing is there, which is no
-    // failure.
+    // The value at `pointer` of `root`, for changes; NULL if there is none, which is not a failure.
     wharf_value *(*edit)(const wharf_call *call, wharf_value *root, const char *pointer);
-    // Puts a condition into /status/conditions of `object`, made if missing, and returns it, for changes to its other
-    // members. One of this type that is there is changed: status, reason, message (NULL: as it is); a new one goes to
-    // the end. If it is new or its status changes, its times become those of the workload's condition of this type and
-    // status if there is one, else call->now. Times are lastTransitionTime and wharf_kind.condition_time.
+    // Puts a condition into /status/conditions of `object` and returns the condition, for changes of its other members.
+    // Changes status, reason and message (NULL: unchanged) of an existing condition of this type; appends a new one.
+    // If the condition is new or its status changes, its times become those of the workload's condition of this type
+    // and status if there is one, else call->now. Times are lastTransitionTime and wharf_kind.condition_time.
     wharf_value *(*set_condition)(const wharf_call *call, wharf_value *object, const char *type, const char *status,
                                   const char *reason, const char *message);
 
-    // A log line with the adapter's and the object's name added. `message` is copied.
+    // Writes a log line, with the names of adapter and object. The host copies `message`.
     void (*log)(const wharf_call *call, wharf_log_level level, const char *message);
 } wharf_host;
 
@@ -247,30 +251,29 @@ typedef struct wharf_host {
 // A kind
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Where a workload stands. Unknown values (a newer adapter on an older host) are taken as WHARF_ACTIVE.
+// The phase of a workload. Unknown values (a newer adapter on an older host): as WHARF_ACTIVE.
 typedef uint32_t wharf_phase_kind;
 enum {
-    WHARF_PENDING = 0,   // accepted, nothing of it runs yet
-    WHARF_SUSPENDED = 1, // nothing of it runs because it was asked to be suspended
-    WHARF_ACTIVE = 2,    // runs, or is being started or stopped
+    WHARF_PENDING = 0,   // accepted; no pod runs yet
+    WHARF_SUSPENDED = 1, // suspended by its user; no pod runs
+    WHARF_ACTIVE = 2,    // runs, starts or stops
     WHARF_SUCCEEDED = 3, // finished; will never run again
     WHARF_FAILED = 4     // finished; will never run again
 };
 
-// Output of `phase`; the host fills it before the call.
+// Output of `phase`, filled by the host before the call.
 typedef struct wharf_phase {
     size_t size;
     wharf_phase_kind phase;
     const char *reason;  // CamelCase word from the status (a condition's reason), or NULL
     const char *message; // a sentence, or NULL
-    int64_t since_ns;    // with SUCCEEDED and FAILED: when it finished, nanoseconds since 1970; 0: unknown
+    int64_t since_ns;    // with SUCCEEDED and FAILED: the time of the end, nanoseconds since 1970; 0: unknown
     // Since 1.1.
-    uint32_t not_started; // with ACTIVE, 1: it has pods, and none of them has run yet. Such a mirror is taken for one
-                          // that waits to be started, and may be withdrawn after pendingTimeout; once it has run, this
-                          // does not matter
+    uint32_t not_started; // with ACTIVE, 1: the object has pods, and none of them has run yet. The host may withdraw
+                          // such a mirror after pendingTimeout. Ignored once the mirror has run
 } wharf_phase;
 
-// A rule about the phase. The first rule of a list that matches counts.
+// A rule about the phase. The first matching rule of a list decides.
 //   {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED}: the array has a condition of this type that is True
 //   {"/status/conditions", "Succeeded", "False", .phase = WHARF_FAILED}: ... that is False
 //   {"/status/state", "ready", .phase = WHARF_ACTIVE}: a string, boolean or number is this one (see wharf_host.is)
@@ -283,31 +286,32 @@ typedef struct wharf_phase_rule {
     uint32_t flags; // WHARF_RULE_...
 } wharf_phase_rule;
 
-// The rule counts only while the kind's `suspend` field says that the object is suspended. A controller that says
-// "suspended" until it has noticed that the object was resumed has two rules: this one, and one for WHARF_PENDING.
+// The rule applies only while the kind's `suspend` field suspends the object. A controller that reports "suspended" for
+// a while after the object was resumed needs two rules: one with this flag, and one for WHARF_PENDING.
 #define WHARF_RULE_WHILE_SUSPENDED UINT32_C(1)
 
-// When a spec field is carried from the workload to an existing mirror.
+// The condition for carrying a spec field from the workload to an existing mirror.
 enum {
     WHARF_CARRY_ALWAYS = 0,
-    // The API allows the change only while the object is suspended: carried only while the mirror's `suspend` field
-    // says that it is, and in the patch that resumes it.
+    // The API allows the change only while the object is suspended: the host carries the field only while the mirror's
+    // `suspend` field suspends the mirror, and in the patch that resumes the mirror.
     WHARF_CARRY_WHILE_SUSPENDED = 1
 };
 
-// A field that may change after creation. It is set as the workload has it, and removed again when the workload no
-// longer has it and it was carried before. A change of any other field of the spec is not carried, and an Event on the
-// workload says so.
+// A field that may change after creation. The host sets the field as in the workload, and removes a field that was
+// carried before once the workload no longer has it. The host does not carry a change of any other field of the spec,
+// and reports such a change in an Event on the workload.
 typedef struct wharf_carried {
-    const char *pointer; // a pattern, "/spec/replicatedJobs/*/replicas". Items of an array are matched by their member
-                         // `key`; items without one by their index, and only if both sides have as many. NULL ends the
-                         // list
+    const char *pointer; // a pattern, "/spec/replicatedJobs/*/replicas". Items of two arrays correspond if they have
+                         // the same member `key`; items without that member, if they have the same index and both
+                         // arrays have the same length. NULL ends the list
     const char *key;     // "groupName"; NULL: "name"
     uint32_t when;       // WHARF_CARRY_...
 } wharf_carried;
 
-// Elements of a list of carried fields: what decides where the pods of a template go, and may change while they do not
-// run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key` above.
+// Elements of a list of carried fields: the fields of a PodTemplateSpec that affect scheduling and may change while the
+// pods do not run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key`
+// above.
 #define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
     {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
         {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
@@ -316,12 +320,12 @@ typedef struct wharf_carried {
         pattern "/spec/schedulingGates", item_key, WHARF_CARRY_WHILE_SUSPENDED                                         \
     }
 
-// Where pods are described, and how many of them there are.
+// The location of pod templates, and the number of their pods.
 typedef struct wharf_pods {
     const char *templates;     // a pattern; each match is a PodTemplateSpec. NULL ends the list
-    const char *const *counts; // pointers whose integers are multiplied for the number of pods, ends with NULL; a "*"
-                               // takes the same item as the one in `templates` at that place; an absent field counts as
-                               // 1. NULL: one pod
+    const char *const *counts; // pointers to integers, ends with NULL: the number of pods is their product. A "*" is
+                               // the same item as at this place of `templates`. An absent field counts as 1. NULL: one
+                               // pod
 } wharf_pods;
 
 // The action of a status change. The members `name` and `value` of struct wharf_status_change depend on it:
@@ -367,22 +371,22 @@ typedef struct wharf_status_change {
 #define WHARF_CHANGE_REMOVE(pattern)                                                                                   \
     { WHARF_REMOVE, WHARF_ALWAYS, pattern, NULL, NULL, NULL }
 
-// Bits of wharf_kind.flags. A host refuses an adapter with a bit that it does not know.
+// Bits of wharf_kind.flags. A host refuses an adapter with unknown bits.
 //
-// The CRD has no status subresource: the status is patched with the object. Not together with observed_generation: each
-// such write is a new generation.
+// The CRD has no status subresource: the host patches the status with the object. Excludes observed_generation, since
+// each such write is a new generation.
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE UINT32_C(1)
-// A service: SUCCEEDED and FAILED are taken as ACTIVE.
+// A service: the host takes SUCCEEDED and FAILED as ACTIVE.
 #define WHARF_KIND_NEVER_FINISHES UINT32_C(2)
 
 // One workload kind. Lists end with NULL (strings) or with an element whose first pointer is NULL (structs); a list
-// that is NULL is empty. Strings are UTF-8. Begin it with WHARF_KIND_SIZES.
+// that is NULL is empty. Strings are UTF-8. The initializer begins with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
     size_t size; // sizeof(wharf_kind)
-    // sizeof of the elements of its lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
+    // sizeof of the elements of the lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
     uint32_t carried_size, pods_size, phase_rule_size, status_change_size;
 
-    // -- What it is called (required) --
+    // -- Names (required) --
     const char *group;           // "batch"; "" for the core group
     const char *const *versions; // API versions that this adapter understands, best first: the first one that a cluster
                                  // serves is used there. Management and worker cluster of a workload use the same one
@@ -390,15 +394,15 @@ typedef struct wharf_kind {
     const char *plural;          // "jobs", the resource's name in URLs
     uint32_t flags;              // WHARF_KIND_...
 
-    // -- Who manages it (required) --
+    // -- managedBy (required) --
     const char *managed_by;         // pointer to the field, "/spec/managedBy"; a string
-    const char *managed_by_builtin; // the value that names the kind's own controller; the host never answers to it.
-                                    // NULL: the kind has none
+    const char *managed_by_builtin; // the value for the kind's own controller, which the host never manages. NULL: the
+                                    // kind has none
     const char *const *managed_by_allowed; // the closed set that the API accepts besides the built-in value. NULL: any
                                            // domain-prefixed path of at most 63 characters; then the host's own name
                                            // (controllerName) is the default
-    const char *managed_by_default; // the value to answer to when the configuration names none; NULL: the first of
-                                    // managed_by_allowed, or else controllerName
+    const char *managed_by_default; // the value that the host manages if the configuration names none; NULL: the first
+                                    // of managed_by_allowed, or else controllerName
 
     // -- Suspending --
     const char *suspend;       // pointer to the field that suspends; NULL: the kind cannot be suspended
@@ -408,82 +412,85 @@ typedef struct wharf_kind {
     const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror;
                                   // `suspend` must be among them
     const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
-                                // fields, what the worker's API server fills in. They are not carried later either.
-                                // managedBy itself is always removed, as is all of metadata but name, namespace,
-                                // labels and annotations
+                                // fields, fields that the worker's API server sets. Later updates do not carry these
+                                // fields either. The host always removes managedBy, and all metadata except name,
+                                // namespace, labels and annotations
     const wharf_pods *pods;     // see also the function pod_sets
 
     // -- The status --
-    const char *const *status_removed; // patterns below /status that only make sense in the worker cluster and are not
-                                       // copied ("/status/uncountedTerminatedPods")
-    const char *observed_generation;   // pointer to the field that holds the generation that the status is about
-                                       // ("/status/observedGeneration"): the host writes the workload's own. NULL: none
-    const char *condition_time;        // a member of conditions besides lastTransitionTime that set_condition sets with
-                                       // it: "lastUpdateTime", "lastProbeTime". NULL: none
-    // What the kind's own controller writes about an object that is suspended, and about one that is resumed. The host
-    // does it for a workload that has no mirror and has not finished: suspended_status while its `suspend` field says
-    // that it is suspended, resumed_status when that does not but a rule for WHARF_SUSPENDED is the first of `phases`
-    // that its status matches (here WHARF_RULE_WHILE_SUSPENDED does not matter).
+    const char *const *status_removed; // patterns of fields below /status that the host does not copy, since they have
+                                       // a meaning only in the worker cluster ("/status/uncountedTerminatedPods")
+    const char *observed_generation; // pointer to the field with the generation that the status describes
+                                     // ("/status/observedGeneration"); the host writes the workload's own generation.
+                                     // NULL: none
+    const char *condition_time;      // a member of conditions besides lastTransitionTime that set_condition sets to
+                                     // the same time: "lastUpdateTime", "lastProbeTime". NULL: none
+    // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
+    // resumed. The host makes these changes to a workload that has no mirror and has not finished: suspended_status
+    // while the `suspend` field suspends the workload; resumed_status while the field does not, but the first of
+    // `phases` that matches the status is for WHARF_SUSPENDED (with or without WHARF_RULE_WHILE_SUSPENDED).
     const wharf_status_change *suspended_status, *resumed_status;
 
-    const wharf_phase_rule *phases; // what the status says about the phase. Where no rule matches: SUSPENDED if the
-                                    // suspend field says so, else ACTIVE if there is a status, else PENDING
-    const char *finished_at; // pointer to the time at which it finished ("/status/completionTime"). NULL, or nothing
-                             // there: lastTransitionTime of the condition that `phases` found
+    const wharf_phase_rule *phases; // the phase by the status. Without a matching rule: SUSPENDED if the `suspend`
+                                    // field suspends the object, else ACTIVE if there is a status, else PENDING
+    const char *finished_at; // pointer to the time of the end ("/status/completionTime"). NULL, or an absent field:
+                             // lastTransitionTime of the condition of the matching rule
 
     // -- Functions: from any thread, several at once; `call` and all values end with the call --
 
-    // Says where an object stands, from its status. Called for workloads and for mirrors, of any age and any content:
-    // fields may be missing or of the wrong type, /status may be absent. `out` is filled with what `phases` and
-    // `finished_at` say, reason and message too (of the condition that matched, or the text that did), and may be
-    // changed. Must return WHARF_OK for any object. Finished must stay finished: if it says SUCCEEDED or FAILED for an
-    // object, it does so for every later state that the kind's API allows. NULL: the data says it all; required if
-    // there are no `phases`, but for a kind that never finishes.
+    // Reports the phase of an object by its status. Called for workloads and for mirrors, of any age and any content:
+    // fields may be missing or of the wrong type, /status may be absent. The host fills `out` by `phases` and
+    // `finished_at`, with reason and message of the matching condition or the matching text; the function may change
+    // `out`. Must return WHARF_OK for any object. Finished must stay finished: after SUCCEEDED or FAILED, the function
+    // reports the same for every later state that the kind's API allows. NULL: the data is sufficient. Required without
+    // `phases`, except for a kind that never finishes.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
-    // Says whether a workload can run in another cluster at all. Called before it is first placed; if it is refused,
-    // again when it has changed and after growing waits. With WHARF_REFUSED nothing is written to any cluster but the
-    // Event. NULL: every one can.
+    // Decides whether a workload can run in another cluster at all. Called before the first placement; after a refusal,
+    // again when the workload has changed, and after growing waits. After WHARF_REFUSED the host writes nothing but an
+    // Event. NULL: every workload can.
     wharf_result (*accept)(const wharf_call *call, const wharf_value *workload);
 
-    // Finishes the copy that will be created. Called when a mirror is about to be created, after the host has done
-    // what the data above says. `mirror` is the whole object to be sent, and may be changed: spec, labels, annotations;
-    // name, namespace and the marks that begin with wharf.dev/ belong to the host and are set again after the call.
-    // Annotations of the adapter's own, with a prefix that ends in .wharf.dev or that the workload does not use, are
-    // kept with the mirror and can be read back in `status`: that is where to record something about the workload as it
-    // was when the mirror was made. NULL: nothing to add.
+    // Completes a mirror before its creation, after the host has applied the data above. `mirror` is the whole object
+    // to be created; the function may change spec, labels and annotations. Name, namespace and the marks that begin
+    // with wharf.dev/ belong to the host, which sets them again after the call. An adapter may add its own annotations,
+    // with a prefix that ends in .wharf.dev or that the workload does not use: these stay with the mirror, and `status`
+    // can read them. So an annotation can record the workload's state at the creation of the mirror. NULL: nothing to
+    // add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
 
-    // Finishes a change to an existing mirror. `mirror` is the mirror as last seen, `desired` a copy of it in which the
-    // carried fields, labels and annotations already are as in the workload; `desired` may be changed. The host sends
-    // the smallest merge patch from one to the other, or nothing if they are equal. WHARF_REFUSED: a change of the
-    // workload cannot be carried; nothing is sent. Called when spec, labels or annotations of either side changed, and
-    // whenever a suspended mirror changed, so that what had to wait can follow. NULL: nothing to add.
+    // Completes a change of an existing mirror. `mirror` is the mirror as last seen; `desired` is a copy with the
+    // carried fields, labels and annotations of the workload, and may be changed. The host sends the smallest merge
+    // patch from `mirror` to `desired`, or nothing if they are equal. WHARF_REFUSED: a change of the workload cannot be
+    // carried, and the host sends nothing. Called when spec, labels or annotations of workload or mirror changed, and
+    // whenever a suspended mirror changed, so that postponed changes can follow. NULL: nothing to add.
     wharf_result (*update)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired);
 
-    // Says what the workload's status should be. `mirror` is the present mirror, or NULL when there is none (not placed
-    // yet, suspended before it was placed, lost). `object` has at /status what will be written if it differs from the
-    // workload's, and nothing else; that may be changed. With a mirror that has a status, it is a copy of that without
-    // status_removed and with observed_generation rewritten; otherwise a copy of the workload's own, absent if there is
-    // none, after suspended_status or resumed_status. The result must be a status that the kind's API accepts after the
-    // one that the workload has now; when that is not possible yet, the nearest one that is (fields unchanged), so that
-    // no write is ever rejected. For the status that results, calling again must change nothing: write it as the server
-    // stores it (a Go field with omitempty that is zero is absent). NULL: nothing to add.
+    // Determines the workload's status. `mirror` is the present mirror, or NULL when there is none (not placed yet,
+    // suspended before placement, lost). `object` has /status alone, as a draft that the function may change; the host
+    // writes the result if it differs from the workload's status. With a mirror that has a status, the draft is a copy
+    // of that status without status_removed and with the workload's observed_generation; otherwise a copy of the
+    // workload's own status, absent if there is none, after suspended_status or resumed_status. The result must be a
+    // status that the kind's API accepts as the successor of the workload's present status. When that is not possible
+    // yet, the nearest acceptable status (fields unchanged), so that the API server never rejects a write. For the
+    // resulting status, calling again must change nothing: write each field as the server stores it (a Go field with
+    // omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object);
 
-    // Lists the pods that an object asks for where `pods` cannot say it. `sets` is an array with what `pods` says, each
-    // item {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind.
-    // NULL: `pods` says it all.
+    // Lists the pods of an object where `pods` is not sufficient. `sets` is an array with the pods of `pods`, each item
+    // {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind. NULL:
+    // `pods` is sufficient.
     wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
 
     // -- Since 1.1 --
 
-    // What the kind's own controller writes about an object that failed before anything of it ran. The host does it
-    // once for a workload that no cluster has accepted within giveUpAfter, and that has no mirror; then it calls
-    // `status` without a mirror. The phase that follows must be FAILED; if it is not, nothing is written. NULL: the
-    // kind has no words for it: an Event says so, and the workload waits for the annotation wharf.dev/retry.
+    // The changes that the kind's own controller makes to the status of an object that failed before any pod ran. The
+    // host makes these changes once to a workload that no cluster has accepted within giveUpAfter and that has no
+    // mirror, and then calls `status` without a mirror. The phase that follows must be FAILED; otherwise the host
+    // writes nothing. NULL: the kind has no such status; the host reports an Event, and the workload waits for the
+    // annotation wharf.dev/retry.
     const wharf_status_change *gave_up_status;
 } wharf_kind;
 
@@ -497,26 +504,26 @@ typedef struct wharf_kind {
 // The module
 // ---------------------------------------------------------------------------------------------------------------------
 
-// All that one shared object brings.
+// The contents of one shared object.
 typedef struct wharf_module {
     size_t size;                    // sizeof(wharf_module)
     uint32_t abi_major;             // WHARF_ABI_MAJOR that it was built against
-    uint32_t abi_minor;             // the least minor version of a host that it can work with
+    uint32_t abi_minor;             // the least minor version of a host that the adapter needs
     const char *name;               // short name, RFC 1123 label: "job"
     const char *version;            // of the adapter: "1.2.0"
-    const wharf_kind *const *kinds; // ends with NULL. NULL or empty only if `start` brings them
-    // A variable of the adapter in which the host puts the pointer to its services, before it calls anything. NULL: the
-    // adapter uses none.
+    const wharf_kind *const *kinds; // ends with NULL. NULL or empty only if `start` sets the kinds
+    // A variable of the adapter in which the host stores the pointer to its services, before the first call. NULL: the
+    // adapter uses no services.
     const wharf_host **host;
-    // Names of the settings that it knows, ends with NULL; NULL: none. The host rejects a configuration with others
-    // before it calls anything.
+    // Names of the adapter's settings, ends with NULL; NULL: none. The host rejects a configuration with other settings
+    // before the first call.
     const char *const *settings;
     // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
     // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
-    // `kinds`, and may be replaced by kinds that depend on settings. Returns NULL, or a sentence that says why the
-    // adapter cannot work (static, or made with host->format and a NULL call): it is not loaded then. A sentence about
-    // a setting begins with a pointer to it in `settings` and a colon, "/kinds/0/plural: found 7, expected a string":
-    // the host adds file and line. NULL: there is nothing to set up.
+    // `kinds`; the function may replace the list, for kinds that depend on settings. Returns NULL, or a sentence with
+    // the reason why the adapter cannot work (static, or made with host->format and a NULL call): then the host does
+    // not load the adapter. A sentence about a setting begins with a pointer to the setting in `settings` and a colon,
+    // "/kinds/0/plural: found 7, expected a string"; the host adds file and line. NULL: no setup is needed.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds);
 } wharf_module;
 
