@@ -71,7 +71,7 @@ void fuzz_one(const uint8_t *data, size_t size) {
     if (!object || json_parse(entry, sizeof entry - 1, &exec))
         return;
     struct worker_spec spec;
-    const struct config_access_provider providers[] = {{.name = provider, .exec = exec}};
+    struct config_access_provider providers[] = {{.name = provider, .exec = exec}};
     check_spec(worker_profile_kind.read(object, &(struct config_workers_from){.providers = providers, .n_providers = 1},
                                         &spec),
                &spec);

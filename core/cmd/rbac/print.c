@@ -51,8 +51,8 @@ struct error *rbac_rights(const struct rbac_options *options, const struct setup
         .features = rights_features_of(config),
     };
     if (options->guard)
-        return rights_guard(&wanted, out);
-    return options->management ? rights_management(&wanted, out) : rights_worker(&wanted, out);
+        return rights_make(RIGHTS_OF_GUARD, &wanted, out);
+    return rights_make(options->management ? RIGHTS_OF_MANAGEMENT : RIGHTS_OF_WORKER, &wanted, out);
 }
 
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]) {
@@ -126,7 +126,7 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
                                    .n_kinds = enabled->adapters->n_kinds};
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
-    TRY(rights_viewer(&wanted, &rights));
+    TRY(rights_make(RIGHTS_OF_VIEWER, &wanted, &rights));
     print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);
     char role[RBAC_NAME_MAX];
     snprintf(role, sizeof(role), "%s-viewer", options->account);

@@ -10,14 +10,108 @@
 
 #define RESOURCES_MAX 65536
 
-static const struct right watched = {
-    .scope = RIGHT_CLUSTER, .comment = "The kinds of the enabled adapters.", .verbs = "get, list, watch"};
+// When a rule applies.
+enum {
+    SHARES_KUEUE = 1 << 0, // a kind shares its field managedBy with MultiKueue
+    LABELS = 1 << 1,
+    CALLERS = 1 << 2,
+    PROFILES = 1 << 3,
+    SECRETS = 1 << 4,
+    SEAL = 1 << 5,
+    CREATES = 1 << 6,
+    POD_EVENTS = 1 << 7,
+    CAPACITY = 1 << 8,
+    LOGS = 1 << 9,
+    EXEC = 1 << 10,
+    LOGS_OR_EXEC = 1 << 11,
+    PODS_OF_EVENTS = 1 << 12, // pod Events, and neither logs nor exec
+    FENCING = 1 << 13
+};
 
-static const struct right leases = {.scope = RIGHT_OWN,
-                                    .comment = "The Leases of the host and of the guard (fencing). RBAC cannot limit "
-                                               "create to a name.",
-                                    .group = "coordination.k8s.io",
-                                    .verbs = "get, create, patch"};
+enum subject { FIXED, KINDS, KINDS_AND_STATUS, OWNERS }; // of a rule: its resources, or those of the enabled kinds
+enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, ACCOUNT };
+
+struct rule {
+    unsigned roles, when; // when 0: always
+    enum right_scope scope;
+    const char *group, *resources, *verbs;
+    const char *comment;
+    enum named name;
+    enum subject subject;
+};
+
+#define CORE ""
+#define KUEUE "kueue.x-k8s.io"
+#define LEASES "coordination.k8s.io", "leases"
+#define MANAGEMENT RIGHTS_OF_MANAGEMENT
+#define WORKER RIGHTS_OF_WORKER
+#define GUARD_LEASES "The Leases of the host and of the guard (fencing). RBAC cannot limit create to a name."
+#define OF_KINDS NULL, NULL
+
+static const struct rule rules[] = {
+    {MANAGEMENT | WORKER | RIGHTS_OF_GUARD, 0, RIGHT_CLUSTER, OF_KINDS, "get, list, watch",
+     "The kinds of the enabled adapters.", ANY, KINDS},
+    {MANAGEMENT, 0, RIGHT_WORK, OF_KINDS, "patch",
+     "Annotations and labels that record where a workload was placed, and its status.", ANY, KINDS_AND_STATUS},
+    {WORKER, 0, RIGHT_WORK, OF_KINDS, "create, patch, delete", "The mirrors.", ANY, KINDS},
+    {RIGHTS_OF_GUARD, 0, RIGHT_WORK, OF_KINDS, "patch, delete",
+     "Mirrors that are suspended or deleted when their host is lost.", ANY, KINDS},
+    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, KINDS},
+    {RIGHTS_OF_VIEWER, 0, RIGHT_CLUSTER, CORE, "pods/log", "get", NULL, ANY, FIXED},
+    {MANAGEMENT, 0, RIGHT_CLUSTER, KUEUE, "workloads", "list, watch",
+     "Whether Kueue has admitted a queued object, and why not.", ANY, FIXED},
+    {MANAGEMENT, SHARES_KUEUE, RIGHT_CLUSTER, KUEUE, "admissionchecks", "list", "Whether MultiKueue dispatches it.",
+     ANY, FIXED},
+    {WORKER, 0, RIGHT_CLUSTER, KUEUE, "workloads", "list, watch",
+     "Why a worker's Kueue has a mirror queued, and that it suspends what its workload's user suspends.", ANY, FIXED},
+    {WORKER, 0, RIGHT_WORK, KUEUE, "workloads", "patch", NULL, ANY, FIXED},
+    {MANAGEMENT, 0, RIGHT_CLUSTER, "events.k8s.io", "events", "create, patch", "Events on workloads.", ANY, FIXED},
+    {MANAGEMENT | WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces", "get",
+     "Its uid identifies the cluster; reading it shows whether the cluster answers.", KUBE_SYSTEM, FIXED},
+    {MANAGEMENT, LABELS, RIGHT_CLUSTER, CORE, "namespaces", "get, list, watch",
+     "Labels of namespaces, by which placement selects (namespaceSelector).", ANY, FIXED},
+    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authentication.k8s.io", "tokenreviews", "create",
+     "Who calls the host's API, and what they may see.", ANY, FIXED},
+    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, "authorization.k8s.io", "subjectaccessreviews", "create", NULL, ANY, FIXED},
+    {MANAGEMENT, CALLERS, RIGHT_CLUSTER, CORE, "events", "list", "What wharf explain shows.", ANY, FIXED},
+    {MANAGEMENT, PROFILES, RIGHT_CLUSTER, "multicluster.x-k8s.io", "clusterprofiles", "get, list, watch",
+     "Workers from ClusterProfiles.", ANY, FIXED},
+    {MANAGEMENT, SECRETS, RIGHT_OWN, CORE, "secrets", "list, watch, patch",
+     "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the host renews tokens. RBAC cannot "
+     "limit "
+     "this to a label: have no other Secrets in the namespace.",
+     ANY, FIXED},
+    {MANAGEMENT, SEAL, RIGHT_SEAL, CORE, "secrets", "get",
+     "The Secret with the key of seals, created if it is missing. RBAC cannot limit create to a name.", SEAL_SECRET,
+     FIXED},
+    {MANAGEMENT, SEAL, RIGHT_SEAL, CORE, "secrets", "create", NULL, ANY, FIXED},
+    {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "get, list, watch, patch",
+     "What operators set with wharf cordon and wharf drain, and which cluster each worker is. RBAC cannot limit create "
+     "to "
+     "a name.",
+     WORKERS_MAP, FIXED},
+    {MANAGEMENT, 0, RIGHT_OWN, CORE, "configmaps", "create", NULL, ANY, FIXED},
+    {MANAGEMENT, 0, RIGHT_OWN, LEASES, "list, create, patch, delete",
+     "Leases: which replica writes, and whether another host has this origin.", ANY, FIXED},
+    {WORKER, 0, RIGHT_CLUSTER, CORE, "namespaces, resourcequotas", "list, watch",
+     "What was rejected for the sake of a namespace or its quota is tried again when that changes.", ANY, FIXED},
+    {WORKER, CREATES, RIGHT_CLUSTER, CORE, "namespaces", "create", "createNamespaces: true.", ANY, FIXED},
+    {WORKER, POD_EVENTS, RIGHT_CLUSTER, CORE, "events", "list, watch",
+     "What happens to the mirrors' pods, reported on the workload (podEvents).", ANY, FIXED},
+    {WORKER, CAPACITY, RIGHT_CLUSTER, CORE, "nodes, pods", "list, watch",
+     "What is left of the nodes (placement.capacity).", ANY, FIXED},
+    {WORKER, LOGS_OR_EXEC, RIGHT_CLUSTER, OF_KINDS, "get, list", NULL, ANY, OWNERS},
+    {WORKER, PODS_OF_EVENTS, RIGHT_CLUSTER, OF_KINDS, "get", NULL, ANY, OWNERS},
+    {WORKER, LOGS_OR_EXEC, RIGHT_WORK, CORE, "pods", "get, list",
+     "The pods of mirrors, for wharf logs and wharf exec. Which caller may, the host asks the management cluster.", ANY,
+     FIXED},
+    {WORKER, PODS_OF_EVENTS, RIGHT_WORK, CORE, "pods", "get, list", NULL, ANY, FIXED},
+    {WORKER, LOGS, RIGHT_WORK, CORE, "pods/log", "get", NULL, ANY, FIXED},
+    {WORKER, EXEC, RIGHT_WORK, CORE, "pods/exec", "create, get", NULL, ANY, FIXED},
+    {WORKER, FENCING, RIGHT_OWN, LEASES, "get, create, patch", GUARD_LEASES, ANY, FIXED},
+    {RIGHTS_OF_GUARD, 0, RIGHT_OWN, LEASES, "get, list, create, patch", GUARD_LEASES, ANY, FIXED},
+    {WORKER, 0, RIGHT_OWN, CORE, "serviceaccounts/token", "create", "The host renews its own token.", ACCOUNT, FIXED},
+};
 
 static const char *const scope_names[] = {
     [RIGHT_CLUSTER] = "cluster", [RIGHT_WORK] = "work", [RIGHT_OWN] = "own", [RIGHT_SEAL] = "seal"};
@@ -111,104 +205,35 @@ static bool shares_with_kueue(const struct rights_wanted *wanted) {
     return false;
 }
 
-static void add_identity(struct rights_table *table) {
-    rights_add(
-        table,
-        &(struct right){.scope = RIGHT_CLUSTER,
-                        .comment = "Its uid identifies the cluster; reading it shows whether the cluster answers.",
-                        .group = "",
-                        .verbs = "get",
-                        .name = "kube-system"},
-        "namespaces");
+static unsigned conditions_of(const struct rights_wanted *wanted) {
+    bool called = wanted->logs || wanted->exec;
+    const struct rights_features *features = &wanted->features;
+    return (shares_with_kueue(wanted) ? SHARES_KUEUE : 0) | (wanted->namespace_labels ? LABELS : 0) |
+           (wanted->callers ? CALLERS : 0) | (wanted->cluster_profiles ? PROFILES : 0) |
+           (wanted->worker_secrets ? SECRETS : 0) | (wanted->seal ? SEAL : 0) |
+           (features->create_namespaces ? CREATES : 0) | (features->pod_events ? POD_EVENTS : 0) |
+           (features->capacity ? CAPACITY : 0) | (wanted->logs ? LOGS : 0) | (wanted->exec ? EXEC : 0) |
+           (called ? LOGS_OR_EXEC : 0) | (features->pod_events && !called ? PODS_OF_EVENTS : 0) |
+           (features->fencing ? FENCING : 0);
 }
 
-static void add_kueue(struct rights_table *table) {
-    rights_add(table,
-               &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = "Whether Kueue has admitted a queued object, and why not.",
-                               .group = "kueue.x-k8s.io",
-                               .verbs = "list, watch"},
-               "workloads");
-    if (shares_with_kueue(table->wanted))
-        rights_add(table,
-                   &(struct right){.scope = RIGHT_CLUSTER,
-                                   .comment = "Whether MultiKueue dispatches it.",
-                                   .group = "kueue.x-k8s.io",
-                                   .verbs = "list"},
-                   "admissionchecks");
-}
-
-static void add_kueue_of_worker(struct rights_table *table) {
-    rights_add(table,
-               &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = "Why a worker's Kueue has a mirror queued, and that it suspends what its "
-                                          "workload's user suspends.",
-                               .group = "kueue.x-k8s.io",
-                               .verbs = "list, watch"},
-               "workloads");
-    rights_add(table, &(struct right){.scope = RIGHT_WORK, .group = "kueue.x-k8s.io", .verbs = "patch"}, "workloads");
-}
-
-static void add_callers(struct rights_table *table) {
-    rights_add(table,
-               &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = "Who calls the host's API, and what they may see.",
-                               .group = "authentication.k8s.io",
-                               .verbs = "create"},
-               "tokenreviews");
-    rights_add(table, &(struct right){.scope = RIGHT_CLUSTER, .group = "authorization.k8s.io", .verbs = "create"},
-               "subjectaccessreviews");
-    rights_add(
-        table,
-        &(struct right){.scope = RIGHT_CLUSTER, .comment = "What wharf explain shows.", .group = "", .verbs = "list"},
-        "events");
-}
-
-// In the host's own namespace.
-static void add_own(struct rights_table *table) {
-    const struct rights_wanted *wanted = table->wanted;
-    if (wanted->worker_secrets)
-        rights_add(table,
-                   &(struct right){.scope = RIGHT_OWN,
-                                   .comment =
-                                       "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the "
-                                       "host renews tokens. RBAC cannot limit this to a label: have no other Secrets "
-                                       "in the namespace.",
-                                   .group = "",
-                                   .verbs = "list, watch, patch"},
-                   "secrets");
-    if (wanted->seal)
-        rights_add(table,
-                   &(struct right){.scope = RIGHT_SEAL,
-                                   .comment =
-                                       "The Secret with the key of seals, created if it is missing. RBAC cannot limit "
-                                       "create to a name.",
-                                   .group = "",
-                                   .verbs = "get",
-                                   .name = wanted->seal_name},
-                   "secrets");
-    if (wanted->seal)
-        rights_add(table, &(struct right){.scope = RIGHT_SEAL, .group = "", .verbs = "create"}, "secrets");
-    rights_add(table,
-               &(struct right){.scope = RIGHT_OWN,
-                               .comment =
-                                   "What operators set with wharf cordon and wharf drain, and which cluster each "
-                                   "worker is. RBAC cannot limit create to a name.",
-                               .group = "",
-                               .verbs = "get, list, watch, patch",
-                               .name = RIGHTS_WORKERS},
-               "configmaps");
-    rights_add(table, &(struct right){.scope = RIGHT_OWN, .group = "", .verbs = "create"}, "configmaps");
-}
-
-// Leases of replicas, see election.h.
-static void add_leases(struct rights_table *table) {
-    rights_add(table,
-               &(struct right){.scope = RIGHT_OWN,
-                               .comment = "Leases: which replica writes, and whether another host has this origin.",
-                               .group = "coordination.k8s.io",
-                               .verbs = "list, create, patch, delete"},
-               "leases");
+static void add_rule(struct rights_table *table, const struct rule *rule) {
+    const char *const names[] = {[ANY] = NULL,
+                                 [KUBE_SYSTEM] = "kube-system",
+                                 [SEAL_SECRET] = table->wanted->seal_name,
+                                 [WORKERS_MAP] = RIGHTS_WORKERS,
+                                 [ACCOUNT] = table->wanted->account};
+    const struct right right = {.scope = rule->scope,
+                                .comment = rule->comment,
+                                .group = rule->group,
+                                .verbs = rule->verbs,
+                                .name = names[rule->name]};
+    if (rule->subject == OWNERS)
+        rights_add_owners(table, rule->verbs);
+    else if (rule->subject == FIXED)
+        rights_add(table, &right, rule->resources);
+    else
+        add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
 }
 
 static struct error *finish(struct rights_table *table) {
@@ -226,134 +251,12 @@ struct error *rights_copy(const struct rights *from, struct rights *to) {
     return finish(&table);
 }
 
-struct error *rights_management(const struct rights_wanted *wanted, struct rights *out) {
+struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
     struct rights_table table = {.rights = out, .wanted = wanted};
-    add_kinds(&table, watched, false);
-    add_kinds(&table,
-              (struct right){.scope = RIGHT_WORK,
-                             .comment = "Annotations and labels that record where a workload was placed, and its "
-                                        "status.",
-                             .verbs = "patch"},
-              true);
-    add_kueue(&table);
-    rights_add(&table,
-               &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = "Events on workloads.",
-                               .group = "events.k8s.io",
-                               .verbs = "create, patch"},
-               "events");
-    add_identity(&table);
-    if (wanted->namespace_labels)
-        rights_add(&table,
-                   &(struct right){.scope = RIGHT_CLUSTER,
-                                   .comment = "Labels of namespaces, by which placement selects (namespaceSelector).",
-                                   .group = "",
-                                   .verbs = "get, list, watch"},
-                   "namespaces");
-    if (wanted->callers)
-        add_callers(&table);
-    if (wanted->cluster_profiles)
-        rights_add(&table,
-                   &(struct right){.scope = RIGHT_CLUSTER,
-                                   .comment = "Workers from ClusterProfiles.",
-                                   .group = "multicluster.x-k8s.io",
-                                   .verbs = "get, list, watch"},
-                   "clusterprofiles");
-    add_own(&table);
-    add_leases(&table);
-    return finish(&table);
-}
-
-// The pods of mirrors.
-static void add_pods(struct rights_table *table) {
-    const struct rights_wanted *wanted = table->wanted;
-    bool called = wanted->logs || wanted->exec;
-    if (!called && !wanted->features.pod_events)
-        return;
-    struct right right = {.scope = RIGHT_WORK, .group = "", .verbs = "get, list"};
-    if (called) {
-        right.comment = "The pods of mirrors, for wharf logs and wharf exec. Which caller may, the host asks the "
-                        "management cluster.";
-    }
-    rights_add_owners(table, called ? "get, list" : "get");
-    rights_add(table, &right, "pods");
-    right.comment = NULL;
-    right.verbs = "get";
-    if (wanted->logs)
-        rights_add(table, &right, "pods/log");
-    right.verbs = "create, get";
-    if (wanted->exec)
-        rights_add(table, &right, "pods/exec");
-}
-
-struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out) {
-    *out = (struct rights){0};
-    struct rights_table table = {.rights = out, .wanted = wanted};
-    add_kinds(&table, watched, false);
-    add_kinds(&table, (struct right){.scope = RIGHT_WORK, .comment = "The mirrors.", .verbs = "create, patch, delete"},
-              false);
-    add_kueue_of_worker(&table);
-    add_identity(&table);
-    rights_add(&table,
-               &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = "What was rejected for the sake of a namespace or its quota is tried again "
-                                          "when that changes.",
-                               .group = "",
-                               .verbs = "list, watch"},
-               "namespaces, resourcequotas");
-    if (wanted->features.create_namespaces)
-        rights_add(&table,
-                   &(struct right){
-                       .scope = RIGHT_CLUSTER, .comment = "createNamespaces: true.", .group = "", .verbs = "create"},
-                   "namespaces");
-    if (wanted->features.pod_events)
-        rights_add(
-            &table,
-            &(struct right){.scope = RIGHT_CLUSTER,
-                            .comment = "What happens to the mirrors' pods, reported on the workload (podEvents).",
-                            .group = "",
-                            .verbs = "list, watch"},
-            "events");
-    if (wanted->features.capacity)
-        rights_add(&table,
-                   &(struct right){.scope = RIGHT_CLUSTER,
-                                   .comment = "What is left of the nodes (placement.capacity).",
-                                   .group = "",
-                                   .verbs = "list, watch"},
-                   "nodes, pods");
-    add_pods(&table);
-    if (wanted->features.fencing)
-        rights_add(&table, &leases, "leases");
-    rights_add(&table,
-               &(struct right){.scope = RIGHT_OWN,
-                               .comment = "The host renews its own token.",
-                               .group = "",
-                               .verbs = "create",
-                               .name = wanted->account},
-               "serviceaccounts/token");
-    return finish(&table);
-}
-
-struct error *rights_guard(const struct rights_wanted *wanted, struct rights *out) {
-    *out = (struct rights){0};
-    struct rights_table table = {.rights = out, .wanted = wanted};
-    add_kinds(&table, watched, false);
-    add_kinds(&table,
-              (struct right){.scope = RIGHT_WORK,
-                             .comment = "Mirrors that are suspended or deleted when their host is lost.",
-                             .verbs = "patch, delete"},
-              false);
-    struct right kept = leases;
-    kept.verbs = "get, list, create, patch";
-    rights_add(&table, &kept, "leases");
-    return finish(&table);
-}
-
-struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out) {
-    *out = (struct rights){0};
-    struct rights_table table = {.rights = out, .wanted = wanted};
-    add_kinds(&table, (struct right){.scope = RIGHT_CLUSTER, .verbs = "get, list"}, false);
-    rights_add(&table, &(struct right){.scope = RIGHT_CLUSTER, .group = "", .verbs = "get"}, "pods/log");
+    unsigned conditions = conditions_of(wanted);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if ((rules[i].roles & role) && (rules[i].when == 0 || (rules[i].when & conditions)))
+            add_rule(&table, &rules[i]);
     return finish(&table);
 }

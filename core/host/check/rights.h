@@ -64,12 +64,13 @@ struct rights {
     size_t count;
 };
 
-struct error *rights_management(const struct rights_wanted *wanted, struct rights *out);
-struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out);
-// Of `wharf guard`.
-struct error *rights_guard(const struct rights_wanted *wanted, struct rights *out);
-// Of people who may look: /wharf, the kinds, and logs of pods.
-struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out);
+enum rights_role {
+    RIGHTS_OF_MANAGEMENT = 1 << 0, // the host, in the management cluster
+    RIGHTS_OF_WORKER = 1 << 1,     // the host, in a worker
+    RIGHTS_OF_GUARD = 1 << 2,      // wharf guard
+    RIGHTS_OF_VIEWER = 1 << 3      // callers of the API: /wharf, the kinds, and logs of pods
+};
+struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out);
 
 struct error *rights_copy(const struct rights *from, struct rights *to); // what they point to is shared
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine

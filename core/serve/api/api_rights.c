@@ -50,7 +50,7 @@ struct error *api_rights(struct api_call *call) {
                                    .exec = exec && strcmp(exec, "true") == 0,
                                    .features = snapshot.features,
                                    .account = account ? account : RIGHTS_ACCOUNT};
-    struct error *error = rights_worker(&wanted, &rights);
+    struct error *error = rights_make(RIGHTS_OF_WORKER, &wanted, &rights);
     source->free_snapshot(&snapshot);
     TRY(error);
     writer_array(&call->out, "items");
