@@ -6,24 +6,24 @@
 #define LONGEST_NS (1440 * CLOCK_MINUTE)
 #define NODE_BYTES 64 // see json.h
 
-static void problem(struct config_reader *reader, size_t line, const char *text) {
+static void report_line(struct config_reader *reader, size_t line, const char *text) {
     problems_add(reader->problems, "%s:%zu: %s", reader->file, line, text);
 }
 
 void config_check_election(struct config_reader *reader) {
     const struct config_election *election = &reader->config->election;
     if (election->shards > 1 && !election->enabled)
-        problem(reader, election->shards_line,
-                "shards: found more than one without leaderElection.enabled: true, which shares them out");
+        report_line(reader, election->shards_line,
+                    "shards: found more than one without leaderElection.enabled: true, which shares them out");
     if (election->lease_ns % CLOCK_SECOND != 0 || election->lease_ns > LONGEST_NS)
-        problem(reader, election->line, "leaderElection.leaseDuration: expected whole seconds, at most 24h");
+        report_line(reader, election->line, "leaderElection.leaseDuration: expected whole seconds, at most 24h");
     if (election->lease_ns <= election->renew_ns)
-        problem(reader, election->line, "leaderElection: found renewDeadline not below leaseDuration");
+        report_line(reader, election->line, "leaderElection: found renewDeadline not below leaseDuration");
     if (election->renew_ns > LONGEST_NS) // the products would overflow
         return;
     if (election->renew_ns - election->retry_ns < CLOCK_SECOND || election->renew_ns * 5 <= election->retry_ns * 6)
-        problem(reader, election->line,
-                "leaderElection: expected renewDeadline above 1.2 times retryPeriod, and by at least 1s");
+        report_line(reader, election->line,
+                    "leaderElection: expected renewDeadline above 1.2 times retryPeriod, and by at least 1s");
 }
 
 // Otherwise the guard would stop what runs before another replica has taken over. The beat that came back last may be

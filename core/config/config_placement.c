@@ -229,15 +229,15 @@ void config_read_placement(struct config_reader *reader, const struct config_pla
 }
 
 // See core/engine/namespaces.h.
-static bool selects(const char *rule) {
+static bool selects_by_labels(const char *rule) {
     return rule && (*rule == '=' || strstr(rule, "\n="));
 }
 
 bool config_needs_namespaces(const struct config *config) {
-    if (selects(config->engine.namespaces))
+    if (selects_by_labels(config->engine.namespaces))
         return true;
     for (size_t i = 0; i < config->n_workers; i++)
-        if (selects(config->workers[i].settings.namespaces))
+        if (selects_by_labels(config->workers[i].settings.namespaces))
             return true;
     for (size_t i = 0; i < config->engine.placement.n_rules; i++)
         if (config->engine.placement.rules[i].namespace_selector)

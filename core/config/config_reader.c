@@ -73,7 +73,7 @@ void config_problem(struct config_reader *reader, const struct config_place *pla
 }
 
 // A value as in "found ..."; long strings are truncated.
-static void describe(const struct json *value, char out[FOUND_MAX]) {
+static void describe_value(const struct json *value, char out[FOUND_MAX]) {
     char text[FOUND_MAX / 2];
     switch (json_type(value)) {
     case JSON_NULL:
@@ -141,7 +141,7 @@ void config_wrong(struct config_reader *reader, const struct config_place *place
         return;
     }
     char found[FOUND_MAX] = "";
-    describe(value, found);
+    describe_value(value, found);
     config_problem(reader, place, "found %s, expected %s", found, expected);
 }
 
@@ -260,7 +260,7 @@ void config_read_section(struct config_reader *reader, const struct config_place
 
 // Removes "." and empty segments from an absolute path, so that equal paths compare equal. ".." stays: its meaning
 // depends on symlinks.
-static void tidy(char *path) {
+static void tidy_path(char *path) {
     char *to = path;
     for (const char *from = path; *from != '\0';) {
         size_t len = strcspn(from + 1, "/");
@@ -280,7 +280,7 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
     if (!absolute)
         reader->no_memory = true;
     else if (absolute[0] == '/')
-        tidy(absolute);
+        tidy_path(absolute);
     return absolute;
 }
 

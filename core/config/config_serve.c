@@ -32,7 +32,7 @@ static const struct config_field tls[] = {
     {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, .help = "Its private key, in PEM."},
 };
 
-static bool has(const struct json *value, const char *key) {
+static bool has_key(const struct json *value, const char *key) {
     const struct json *member = json_get(value, key);
     return member && !json_is(member, JSON_NULL);
 }
@@ -58,9 +58,9 @@ void config_read_serve(struct config_reader *reader, const struct config_place *
     };
     if (!config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), target) || reader->describe)
         return;
-    if (has(value, "tls") && !has(value, "address"))
+    if (has_key(value, "tls") && !has_key(value, "address"))
         config_problem(reader, place, "found tls without address, expected both");
-    else if (!has(value, "address") && !has(value, "socket"))
+    else if (!has_key(value, "address") && !has_key(value, "socket"))
         config_problem(reader, place,
                        "found neither address nor socket: one of them is required, like address: "
                        "127.0.0.1:9440");

@@ -43,7 +43,7 @@ struct worker_records *host_records(const struct host *host) {
     return host->records;
 }
 
-static void poke(void *ctx) {
+static void poke_inbox(void *ctx) {
     struct host *host = ctx;
     inbox_poke(host->inbox);
 }
@@ -59,7 +59,7 @@ static struct error *fill_host(struct host *host) {
     if (!error)
         error = worker_records_new(&host->records);
     if (!error)
-        error = startup_new(host->config, poke, host, &host->startup);
+        error = startup_new(host->config, poke_inbox, host, &host->startup);
     if (!error)
         error = election_thread_new(host->config, post_lease, host, &host->election);
     struct dispatch_options options = {.n_clusters = host->n_clusters,
@@ -151,7 +151,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     if (error)
         return error;
     host->is_current = true;
-    queries_open(host->queries, poke, host);
+    queries_open(host->queries, poke_inbox, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // the engine knows them before it sees the first workload
     cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);

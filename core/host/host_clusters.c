@@ -7,7 +7,7 @@
 
 static const char former[] = "a former worker";
 
-static struct error *grow(struct host *host, size_t count) {
+static struct error *grow_clusters(struct host *host, size_t count) {
     pthread_mutex_lock(&host->snapshot_mutex); // other threads read it
     struct host_cluster **clusters = realloc(host->clusters, count * sizeof *clusters);
     if (clusters)
@@ -37,14 +37,14 @@ static struct host_cluster *take_vacant(struct host *host) {
     for (size_t c = 1; c < host->n_clusters; c++)
         if (host->clusters[c]->state == CLUSTER_VACANT)
             return host->clusters[c];
-    struct error *error = grow(host, host->n_clusters + 1);
+    struct error *error = grow_clusters(host, host->n_clusters + 1);
     if (!error)
         return host->clusters[host->n_clusters - 1];
     error_free(error);
     return NULL;
 }
 
-static bool use(struct host *host, struct host_cluster *cluster, const char *name) {
+static bool name_cluster(struct host *host, struct host_cluster *cluster, const char *name) {
     cluster->name = strdup(name);
     if (!cluster->name)
         return false;
@@ -55,7 +55,7 @@ static bool use(struct host *host, struct host_cluster *cluster, const char *nam
 
 struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec) {
     struct host_cluster *cluster = take_vacant(host);
-    if (!cluster || !use(host, cluster, spec->settings.name))
+    if (!cluster || !name_cluster(host, cluster, spec->settings.name))
         return NULL;
     cluster->spec = *spec;
     cluster->open_at_ns = 0;
@@ -74,8 +74,8 @@ void clusters_vacate(struct host *host, struct host_cluster *cluster) {
 }
 
 struct error *clusters_init(struct host *host) {
-    struct error *error = grow(host, 1);
-    if (!error && !use(host, host->clusters[ENGINE_MANAGEMENT], "management"))
+    struct error *error = grow_clusters(host, 1);
+    if (!error && !name_cluster(host, host->clusters[ENGINE_MANAGEMENT], "management"))
         error = error_no_memory();
     for (size_t i = 0; i < host->config->n_workers && !error; i++) {
         struct worker_spec spec;

@@ -73,7 +73,7 @@ void settings_receive(struct host *host) {
     host->is_current = false;
 }
 
-static void changed(struct host *host) {
+static void settings_changed(struct host *host) {
     host->configured++;
     host->all_configured = false;
 }
@@ -93,7 +93,7 @@ static void use_thread_settings(struct host *host, const struct thread_settings 
     budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);
     inbox_limit(host->inbox, budget.max_queued);
     host->thread_settings = settings;
-    changed(host);
+    settings_changed(host);
 }
 
 // False: no memory; it is tried again.
@@ -127,7 +127,7 @@ static bool take_kinds(struct host *host, struct moment now) {
     host->thread_settings.io.kinds = adapters->kinds;
     host->thread_settings.io.n_kinds = adapters->n_kinds;
     cluster_threads_lost(host, first);
-    changed(host);
+    settings_changed(host);
     return true;
 }
 

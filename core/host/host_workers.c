@@ -44,14 +44,14 @@ static bool is_same_connection(const struct worker_spec *a, const struct worker_
            strcmp(a_context, b_context) == 0 && a->revision == b->revision;
 }
 
-static struct host_cluster *find(const struct host *host, const char *name) {
+static struct host_cluster *find_worker(const struct host *host, const char *name) {
     for (size_t c = 1; c < host->n_clusters; c++)
         if (host->clusters[c]->state != CLUSTER_VACANT && strcmp(host->clusters[c]->name, name) == 0)
             return host->clusters[c];
     return NULL;
 }
 
-static void change(struct host *host, struct host_cluster *cluster, struct worker_spec *spec) {
+static void update_worker(struct host *host, struct host_cluster *cluster, struct worker_spec *spec) {
     if (cluster->state == CLUSTER_LEAVING)
         log_fields(LOG_INFO, "the worker stays: it is in the configuration again", {"cluster", cluster->name});
     cluster->state = CLUSTER_USED;
@@ -71,20 +71,20 @@ static void change(struct host *host, struct host_cluster *cluster, struct worke
 }
 
 // True: it has a number now, or is not to have one. A worker of the same name that has left is waited for.
-static bool take(struct host *host, struct worker_spec *spec) {
-    struct host_cluster *cluster = find(host, spec->settings.name);
+static bool place_spec(struct host *host, struct worker_spec *spec) {
+    struct host_cluster *cluster = find_worker(host, spec->settings.name);
     if (cluster && cluster->state == CLUSTER_LEFT)
         return false;
     if (cluster)
-        change(host, cluster, spec);
+        update_worker(host, cluster, spec);
     return cluster || clusters_add(host, spec);
 }
 
-static void take_waiting(struct host *host) {
+static void place_waiting(struct host *host) {
     size_t left = 0;
     for (size_t i = 0; i < host->n_waiting; i++) {
         struct worker_spec *spec = &host->waiting[i];
-        if (!take(host, spec)) {
+        if (!place_spec(host, spec)) {
             host->waiting[left] = *spec;
             if (left++ != i)
                 *spec = (struct worker_spec){0};
@@ -94,7 +94,7 @@ static void take_waiting(struct host *host) {
 }
 
 // Leaves out what cannot be used.
-static void check(struct worker_spec *specs, size_t *count) {
+static void drop_invalid(struct worker_spec *specs, size_t *count) {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
         struct worker_spec spec = specs[i];
@@ -124,7 +124,7 @@ static bool is_among(const struct host *host, const char *name) {
     return false;
 }
 
-static void let_leave(struct host *host, enum removal removal) {
+static void begin_removals(struct host *host, enum removal removal) {
     static const char *const words[] = {
         [REMOVAL_FINISH] = "the worker leaves: nothing new is placed there, and what runs there ends there first",
         [REMOVAL_MOVE] = "the worker leaves: what runs there is moved to other workers first",
@@ -141,7 +141,7 @@ static void let_leave(struct host *host, enum removal removal) {
     }
 }
 
-static void take_wanted(struct host *host) {
+static void receive_wanted(struct host *host) {
     pthread_mutex_lock(&host->wanted_mutex);
     bool is_new = host->is_wanted;
     host->is_wanted = false;
@@ -153,11 +153,11 @@ static void take_wanted(struct host *host) {
     pthread_mutex_unlock(&host->wanted_mutex);
     if (!is_new)
         return;
-    check(specs, &count);
+    drop_invalid(specs, &count);
     worker_specs_free(host->waiting, host->n_waiting);
     host->waiting = specs;
     host->n_waiting = count;
-    let_leave(host, removal);
+    begin_removals(host, removal);
 }
 
 // At the start all workers are cordoned for a moment.
@@ -173,7 +173,7 @@ static struct worker_settings settings_of(const struct host_cluster *cluster) {
     return settings;
 }
 
-static void post(struct host *host, const struct host_cluster *cluster, const struct worker_settings *settings) {
+static void post_worker(struct host *host, const struct host_cluster *cluster, const struct worker_settings *settings) {
     inbox_post_now(host->inbox,
                    &(struct engine_event){.type = EVENT_WORKER, .cluster = cluster->index, .worker = *settings});
 }
@@ -189,7 +189,7 @@ static void post_settings(struct host *host, struct host_cluster *cluster) {
     cluster->posted_unsettled &= unsettled || settings.policy == WORKER_ACTIVE;
     if (known && worker_settings_equal(&cluster->posted, &settings))
         return;
-    post(host, cluster, &settings);
+    post_worker(host, cluster, &settings);
     worker_settings_clear(&cluster->posted);
     cluster->joined = true;
     cluster->posted_unsettled = unsettled;
@@ -197,7 +197,7 @@ static void post_settings(struct host *host, struct host_cluster *cluster) {
 }
 
 // What the engine has found out of its identity.
-static void record(struct host *host, struct host_cluster *cluster) {
+static void record_identity(struct host *host, struct host_cluster *cluster) {
     const struct worker_spec *spec = &cluster->spec;
     const char *uid = cluster->state == CLUSTER_LEFT ? NULL : engine_identity(host->turn.engine, cluster->index);
     const char *source = worker_source_has_objects(spec->source) ? spec->origin_text : NULL;
@@ -209,11 +209,11 @@ static void record(struct host *host, struct host_cluster *cluster) {
         host_step_watchers(host);
 }
 
-static void leave(struct host *host, struct host_cluster *cluster) {
+static void remove_worker(struct host *host, struct host_cluster *cluster) {
     cluster->state = CLUSTER_LEFT;
     if (cluster->joined)
-        post(host, cluster, &(struct worker_settings){.name = cluster->name, .policy = WORKER_LEFT});
-    record(host, cluster);
+        post_worker(host, cluster, &(struct worker_settings){.name = cluster->name, .policy = WORKER_LEFT});
+    record_identity(host, cluster);
     cluster_threads_close(host, cluster);
 }
 
@@ -223,19 +223,19 @@ static bool is_over(const struct host *host, const struct host_cluster *cluster)
            !engine_has_worker(host->turn.engine, cluster->index);
 }
 
-static void tick(struct host *host, struct host_cluster *cluster, struct moment now, bool look) {
+static void tick_worker(struct host *host, struct host_cluster *cluster, struct moment now, bool look) {
     bool leaves = cluster->state == CLUSTER_LEAVING;
     bool may_leave =
         leaves && look &&
         (cluster->removal == REMOVAL_ABANDON || !cluster->joined ||
          (inbox_is_empty(host->inbox, cluster->index) && engine_may_leave(host->turn.engine, cluster->index)));
     if (may_leave)
-        leave(host, cluster);
+        remove_worker(host, cluster);
     if (cluster->state == CLUSTER_LEAVING || cluster->state == CLUSTER_LEFT)
         host->left_at_ns = clock_earlier(host->left_at_ns, now.mono_ns + LEFT_LOOK_NS);
     if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
         post_settings(host, cluster);
-        record(host, cluster);
+        record_identity(host, cluster);
         cluster_threads_open(host, cluster, now);
     } else if (cluster->state == CLUSTER_LEFT && is_over(host, cluster)) {
         clusters_vacate(host, cluster);
@@ -243,16 +243,16 @@ static void tick(struct host *host, struct host_cluster *cluster, struct moment 
 }
 
 void workers_tick(struct host *host, struct moment now) {
-    take_wanted(host);
+    receive_wanted(host);
     settings_receive(host); // host_configure is called before host_set_workers
     cluster_threads_reap(host);
     bool look = now.mono_ns >= host->left_at_ns;
     if (look)
         host->left_at_ns = CLOCK_NEVER;
     for (int pass = 0; pass < 2; pass++) { // a number may have become vacant in the first one
-        take_waiting(host);
+        place_waiting(host);
         for (size_t c = 1; c < host->n_clusters; c++)
-            tick(host, host->clusters[c], now, look);
+            tick_worker(host, host->clusters[c], now, look);
     }
 }
 

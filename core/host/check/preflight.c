@@ -113,7 +113,7 @@ static void check_cluster(struct visit *visit) {
     visit_check_rights(visit);
 }
 
-static void *run(void *arg) {
+static void *run_visit(void *arg) {
     struct visit *visit = arg;
     struct error *error = connection_open(visit->connection, NULL);
     if (!error)
@@ -140,18 +140,18 @@ static void compare_uids(struct visit *visits, size_t count) {
         }
 }
 
-static void start(struct visit *visit, const struct preflight *preflight, const char *name,
-                  struct cluster_connection *connection) {
+static void start_visit(struct visit *visit, const struct preflight *preflight, const char *name,
+                        struct cluster_connection *connection) {
     visit->preflight = preflight;
     visit->name = name;
     visit->connection = connection;
     visit->server = connection->endpoint ? connection->endpoint->server : "";
-    visit->started = connection->endpoint && thread_start("check", 0, run, visit, &visit->thread) == 0;
+    visit->started = connection->endpoint && thread_start("check", 0, run_visit, visit, &visit->thread) == 0;
     if (connection->endpoint && !visit->started)
         visit_problem(visit, "cannot be checked: no thread could be started");
 }
 
-static void join(struct visit *visits, size_t count) {
+static void join_visits(struct visit *visits, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (visits[i].started)
             pthread_join(visits[i].thread, NULL);
@@ -162,10 +162,10 @@ static void check_configured(const struct preflight *preflight, struct source_it
     const struct config *config = preflight->config;
     visits[0].management = true;
     visits[0].found = found;
-    start(&visits[0], preflight, config->management.settings.name, &preflight->connections[0]);
+    start_visit(&visits[0], preflight, config->management.settings.name, &preflight->connections[0]);
     for (size_t i = 0; i < config->n_workers; i++)
-        start(&visits[i + 1], preflight, config->workers[i].settings.name, &preflight->connections[i + 1]);
-    join(visits, config->n_workers + 1);
+        start_visit(&visits[i + 1], preflight, config->workers[i].settings.name, &preflight->connections[i + 1]);
+    join_visits(visits, config->n_workers + 1);
 }
 
 // What `run` would refuse: not the cluster that joined.
@@ -185,9 +185,9 @@ static void check_others(const struct preflight *preflight, const struct worker_
         if (error)
             problems_add(&visits[i + 1].problems, "%s: %s", specs[i].origin_text, error_text(error));
         error_free(error);
-        start(&visits[i + 1], preflight, specs[i].settings.name, &connections[i]);
+        start_visit(&visits[i + 1], preflight, specs[i].settings.name, &connections[i]);
     }
-    join(visits + preflight->config->n_workers + 1, count - preflight->config->n_workers);
+    join_visits(visits + preflight->config->n_workers + 1, count - preflight->config->n_workers);
     for (size_t i = preflight->config->n_workers; i < count; i++)
         compare_joined(&visits[i + 1], &specs[i]);
 }

@@ -52,7 +52,7 @@ static void read_object(struct visit *visit, const struct source_listing *listin
 }
 
 // Why there is no list. A kind that is not installed is looked for by the host, and no problem.
-static void tell_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
+static void report_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
     if (absent && listing->kind->is_for_others)
         return;
@@ -79,7 +79,7 @@ static bool read_page(struct visit *visit, const struct source_listing *listing,
             VISIT_PROBLEM(visit, "cannot list %ss in namespace %s: %s", listing->kind->name, listing->namespace_,
                           error_text(error));
         else
-            tell_unread(visit, listing, &response);
+            report_unread(visit, listing, &response);
         error_free(error);
         return false;
     }
@@ -113,7 +113,7 @@ struct merged {
     size_t n_notes;
 };
 
-static void apply(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+static void receive_specs(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
     struct merged *merged = ctx;
     (void)removal;
     worker_specs_free(merged->specs, merged->count);
@@ -121,7 +121,7 @@ static void apply(void *ctx, struct worker_spec *specs, size_t count, enum remov
     merged->count = count;
 }
 
-static void tell(void *ctx, struct source_note *notes, size_t count) {
+static void receive_notes(void *ctx, struct source_note *notes, size_t count) {
     struct merged *merged = ctx;
     source_notes_free(merged->notes, merged->n_notes);
     merged->notes = notes;
@@ -148,7 +148,8 @@ struct error *preflight_merge(const struct preflight *preflight, struct source_i
                               struct worker_spec **specs, size_t *count) {
     struct merged merged = {.specs = NULL};
     struct sources *sources = NULL;
-    const struct sources_options options = {.apply = apply, .tell = tell, .ctx = &merged, .silent = true};
+    const struct sources_options options = {
+        .apply = receive_specs, .tell = receive_notes, .ctx = &merged, .silent = true};
     struct error *error = sources_new(&options, &sources);
     if (!error && !copy_items(&found[SOURCE_DIRECTORY], preflight->directory))
         error = error_no_memory();

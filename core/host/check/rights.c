@@ -236,7 +236,7 @@ static void add_rule(struct rights_table *table, const struct rule *rule) {
         add_kinds(table, right, rule->subject == KINDS_AND_STATUS);
 }
 
-static struct error *finish(struct rights_table *table) {
+static struct error *finish_table(struct rights_table *table) {
     if (!table->no_memory)
         return NULL;
     rights_free(table->rights);
@@ -248,7 +248,7 @@ struct error *rights_copy(const struct rights *from, struct rights *to) {
     struct rights_table table = {.rights = to};
     for (size_t i = 0; i < from->count; i++)
         rights_add(&table, &from->list[i], from->list[i].resources);
-    return finish(&table);
+    return finish_table(&table);
 }
 
 struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out) {
@@ -258,5 +258,5 @@ struct error *rights_make(enum rights_role role, const struct rights_wanted *wan
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if ((rules[i].roles & role) && (rules[i].when == 0 || (rules[i].when & conditions)))
             add_rule(&table, &rules[i]);
-    return finish(&table);
+    return finish_table(&table);
 }

@@ -36,7 +36,7 @@ static size_t name_len(const char *file) {
 }
 
 // Mounts replace what begins with two dots.
-static bool matters(void *ctx, const char *name) {
+static bool is_worker_file(void *ctx, const char *name) {
     (void)ctx;
     return name_len(name) > 0 || text_has_prefix(name, "..");
 }
@@ -117,7 +117,7 @@ static void read_file(struct source_folder *folder, const char *file) {
     worker_spec_clear(&spec);
 }
 
-static void scan(void *ctx, bool forced) {
+static void scan_folder(void *ctx, bool forced) {
     (void)forced;
     struct source_folder *folder = ctx;
     DIR *handle = opendir(folder->directory);
@@ -148,7 +148,7 @@ struct error *source_folder_new(struct sources *sources, struct folder_watcher *
     *folder = (struct source_folder){
         .sources = sources, .watcher = watcher, .directory = strdup(directory), .items = {.source = SOURCE_DIRECTORY}};
     struct folder_watcher_options options = {
-        .directory = directory, .matters = matters, .partial = true, .changed = scan, .ctx = folder};
+        .directory = directory, .matters = is_worker_file, .partial = true, .changed = scan_folder, .ctx = folder};
     struct error *error = folder->directory && exec_policy_copy(policy, &folder->policy) ? NULL : error_no_memory();
     if (!error)
         error = folder_watcher_add(watcher, &options, &folder->watched);

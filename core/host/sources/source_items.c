@@ -110,8 +110,8 @@ void source_item_refuse(struct source_items *items, struct source_item *item, st
     error_free(error);
 }
 
-static bool add(const struct source_item *item, struct worker_spec *specs, size_t *n_specs, struct source_note **notes,
-                size_t *n_notes) {
+static bool add_item(const struct source_item *item, struct worker_spec *specs, size_t *n_specs,
+                     struct source_note **notes, size_t *n_notes) {
     struct source_note note = {.origin_text = item->origin_text,
                                .name = (char *)item->spec.settings.name,
                                .problem = item->problem,
@@ -132,7 +132,7 @@ void source_items_publish(struct source_items *items, struct sources *sources) {
     struct worker_spec *specs = calloc(items->count + 1, sizeof *specs);
     struct source_note *notes = NULL;
     size_t n_specs = 0, n_notes = 0, i = 0;
-    while (specs && i < items->count && add(&items->list[i], specs, &n_specs, &notes, &n_notes))
+    while (specs && i < items->count && add_item(&items->list[i], specs, &n_specs, &notes, &n_notes))
         i++;
     if (!specs || i < items->count) { // out of memory: with the next change
         worker_specs_free(specs, n_specs);

@@ -56,7 +56,7 @@ static const struct worker_source_kind *kind_of(const struct source_watch *c) {
     return worker_source_kinds[c->items.source];
 }
 
-static void wake(void *ctx) {
+static void wake_watcher(void *ctx) {
     struct source_objects *objects = ctx;
     pthread_mutex_lock(&objects->mutex);
     if (objects->attached)
@@ -70,7 +70,7 @@ void source_objects_configure(struct source_objects *objects, const struct confi
     objects->next = config_share(config);
     pthread_mutex_unlock(&objects->mutex);
     config_free(former);
-    wake(objects);
+    wake_watcher(objects);
 }
 
 // Workers ---------------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ static const char *own_namespace(const struct source_objects *objects) {
     return !objects->config->management.kubeconfig_path && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
 }
 
-static bool is_on(const struct source_objects *objects, size_t index) {
+static bool is_watched(const struct source_objects *objects, size_t index) {
     if (index == CONFIG_MAP)
         return objects->config;
     return objects->config && worker_source_has_objects((enum worker_source)index) &&
@@ -339,9 +339,9 @@ static void use_config(struct source_objects *objects, struct config *config) {
     for (size_t i = 0; i < WATCHES; i++) {
         struct source_watch *c = &objects->watches[i];
         close_watch(c);
-        if (is_on(objects, i))
+        if (is_watched(objects, i))
             open_watch(objects, i);
-        while (!is_on(objects, i) && c->items.count > 0)
+        while (!is_watched(objects, i) && c->items.count > 0)
             remove_worker(c, c->items.list[0].key);
     }
 }
@@ -356,13 +356,13 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
     return now.mono_ns;
 }
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
+static struct error *start_watcher(const struct cluster_scope *scope, void **state) {
     struct source_objects *objects = *state;
     objects->scope = scope;
     return NULL;
 }
 
-static int64_t step(void *state, struct moment now) {
+static int64_t step_watcher(void *state, struct moment now) {
     struct source_objects *objects = state;
     const struct cluster_connection *connection = objects->scope->connection;
     pthread_mutex_lock(&objects->mutex);
@@ -375,7 +375,7 @@ static int64_t step(void *state, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     for (size_t i = 0; i < WATCHES; i++) {
         struct source_watch *c = &objects->watches[i];
-        next_ns = clock_earlier(next_ns, object_watch_tick(&c->watch, is_on(objects, i), now));
+        next_ns = clock_earlier(next_ns, object_watch_tick(&c->watch, is_watched(objects, i), now));
         // The record decides which object has a name.
         if (i != CONFIG_MAP && objects->overrides_known && !c->watch.listing)
             source_items_publish(&c->items, objects->sources);
@@ -389,7 +389,7 @@ static int64_t step(void *state, struct moment now) {
     return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
 }
 
-static void stop(void *state) {
+static void stop_watcher(void *state) {
     struct source_objects *objects = state;
     pthread_mutex_lock(&objects->mutex);
     objects->attached = false;
@@ -420,7 +420,7 @@ struct error *source_objects_new(struct sources *sources, struct host *host, str
         objects->watches[i] = (struct source_watch){
             .all = objects, .items = {.source = i == CONFIG_MAP ? SOURCE_CONFIG : (enum worker_source)i}};
     struct renewals_options options = {
-        .wake = wake, .trouble = renewal_trouble, .gate = host_gate(host), .ctx = objects};
+        .wake = wake_watcher, .trouble = renewal_trouble, .gate = host_gate(host), .ctx = objects};
     struct error *error = renewals_new(&options, &objects->renewals);
     if (error)
         source_objects_free(objects);
@@ -444,7 +444,7 @@ void source_objects_free(struct source_objects *objects) {
 }
 
 struct error *source_objects_attach(struct source_objects *objects) {
-    static const struct watcher row = {.start = start, .step = step, .stop = stop};
+    static const struct watcher row = {.start = start_watcher, .step = step_watcher, .stop = stop_watcher};
     pthread_mutex_lock(&objects->mutex);
     objects->attached = host_attach(objects->host, &row, objects);
     bool attached = objects->attached;

@@ -98,7 +98,7 @@ const struct worker_override *sources_find_override(const struct sources *source
 }
 
 // False: out of memory.
-static bool override(const struct sources *sources, struct worker_spec *spec) {
+static bool apply_override(const struct sources *sources, struct worker_spec *spec) {
     const struct worker_override *found = sources_find_override(sources, spec->settings.name);
     spec->unsettled = !sources->overridden && !spec->cordoned;
     spec->cordoned |= spec->unsettled;
@@ -129,7 +129,7 @@ static bool goes_before(const struct sources *sources, const struct worker_spec 
 }
 
 // The worker of each name. False: out of memory.
-static bool choose(const struct sources *sources, struct map *chosen) {
+static bool choose_specs(const struct sources *sources, struct map *chosen) {
     for (size_t s = 0; s < WORKER_SOURCES; s++)
         for (size_t i = 0; i < sources->lists[s].count; i++) {
             struct worker_spec *spec = &sources->lists[s].specs[i];
@@ -166,14 +166,14 @@ static void merge_spec(const struct sources *sources, const struct worker_spec *
         return;
     }
     merge->count++;
-    merge->failed |= !override(sources, slot);
+    merge->failed |= !apply_override(sources, slot);
 }
 
 // False: out of memory.
 static bool merge_all(const struct sources *sources, bool log, struct merge *merge) {
     *merge = (struct merge){.conflicts = TEXT_HASH, .log = log};
     map_init(&merge->names, 1);
-    merge->failed = !choose(sources, &merge->names);
+    merge->failed = !choose_specs(sources, &merge->names);
     for (size_t s = 0; s < WORKER_SOURCES; s++) {
         const struct source_list *list = &sources->lists[s];
         for (size_t i = 0; i < list->count && !merge->failed; i++)
@@ -190,7 +190,7 @@ static bool merge_all(const struct sources *sources, bool log, struct merge *mer
 }
 
 // Under the mutex, so that the newest set is the last one.
-static void publish(struct sources *sources) {
+static void publish_workers(struct sources *sources) {
     struct merge merge;
     if (!merge_all(sources, false, &merge)) {
         log_plain(LOG_ERROR, "out of memory: a change of the workers takes effect with the next one");
@@ -236,7 +236,7 @@ void sources_set(struct sources *sources, enum worker_source source, struct work
     pthread_mutex_lock(&sources->mutex);
     clear_list(&sources->lists[source]);
     sources->lists[source] = (struct source_list){.specs = specs, .count = count, .notes = notes, .n_notes = n_notes};
-    publish(sources);
+    publish_workers(sources);
     pthread_mutex_unlock(&sources->mutex);
 }
 
@@ -248,7 +248,7 @@ void sources_override(struct sources *sources, struct worker_override *list, siz
     if (count > 0)
         qsort(list, count, sizeof *list, compare_overrides);
     sources->overridden = true;
-    publish(sources);
+    publish_workers(sources);
     pthread_mutex_unlock(&sources->mutex);
 }
 

@@ -48,7 +48,7 @@ static struct error *read_max_active(const char *text, struct worker_spec *out) 
     return NULL;
 }
 
-static struct error *set(struct worker_spec *out, const char *key, const char *text) {
+static struct error *set_placement(struct worker_spec *out, const char *key, const char *text) {
     int64_t number = 0;
     if (strcmp(key, "max-active") == 0 || strcmp(key, "maxActive") == 0)
         return read_max_active(text, out);
@@ -65,7 +65,7 @@ struct error *worker_placement_of_object(const struct json *object, struct worke
         char annotation[32];
         snprintf(annotation, sizeof annotation, "wharf.dev/%s", keys[i]);
         const char *text = object_annotation(object, annotation);
-        struct error *error = text ? set(out, keys[i], text) : NULL;
+        struct error *error = text ? set_placement(out, keys[i], text) : NULL;
         if (error)
             return error_wrap(error, "annotation %s", annotation);
     }
@@ -92,8 +92,8 @@ static struct error *read_member(const struct json *member, struct worker_spec *
     snprintf(number, sizeof number, "%" PRId64, json_int64(member, 0));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)
-            return error_wrap(set(out, key, json_is(member, JSON_NUMBER) ? number : json_string_or(member, "")), "%s",
-                              key);
+            return error_wrap(
+                set_placement(out, key, json_is(member, JSON_NUMBER) ? number : json_string_or(member, "")), "%s", key);
     return error_new(ERROR_INVALID, "%.40s: found an unknown key, expected labels, weight, order or maxActive", key);
 }
 

@@ -89,14 +89,14 @@ bool worker_record_read(const char *key, const char *value, struct worker_overri
 
 // What is to be recorded ------------------------------------------------------------------------------------------
 
-static struct worker_record *find(struct worker_records *records, const char *name) {
+static struct worker_record *find_record(struct worker_records *records, const char *name) {
     for (size_t i = 0; i < records->count; i++)
         if (strcmp(records->list[i].name, name) == 0)
             return &records->list[i];
     return NULL;
 }
 
-static bool fill(struct worker_record *record, const char *name, const char *uid, const char *source) {
+static bool fill_record(struct worker_record *record, const char *name, const char *uid, const char *source) {
     *record = (struct worker_record){.left = !uid};
     if (text_set(&record->name, name) && text_set(&record->uid, uid ? uid : "") && text_set(&record->source, source))
         return true;
@@ -107,10 +107,10 @@ static bool fill(struct worker_record *record, const char *name, const char *uid
 // Without memory it is recorded after the next change.
 bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
     struct worker_record record;
-    if (!fill(&record, name, uid, source))
+    if (!fill_record(&record, name, uid, source))
         return false;
     pthread_mutex_lock(&records->mutex);
-    struct worker_record *place = find(records, name);
+    struct worker_record *place = find_record(records, name);
     if (place)
         record_clear(place);
     else if ((place = array_next(&records->list, records->count, sizeof *place)))
@@ -150,7 +150,7 @@ static const char *recorded_of(const struct worker_records *records, const char 
 }
 
 static const struct worker_record *find_const(const struct worker_records *records, const char *name) {
-    return find((struct worker_records *)records, name);
+    return find_record((struct worker_records *)records, name);
 }
 
 // The uid is recorded of another worker, which has not been found to be another cluster: the engine is about to refuse
@@ -170,7 +170,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
 }
 
 // Adds the annotation of a worker if it is to be changed. False: out of memory.
-static bool add(struct worker_records *records, struct worker_record *record, struct json *annotations) {
+static bool add_annotation(struct worker_records *records, struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
     AUTO_TEXT value =
@@ -200,13 +200,13 @@ static void forget_left(struct worker_records *records) {
 }
 
 // What is to be changed; NULL: nothing, or no memory.
-static struct json *changes(struct worker_records *records) {
+static struct json *collect_changes(struct worker_records *records) {
     AUTO_JSON annotations = json_new_object();
     bool good = annotations;
     records->again = false;
     pthread_mutex_lock(&records->mutex);
     for (size_t i = 0; good && i < records->count && json_size(annotations) < WRITE_MAX; i++)
-        good = add(records, &records->list[i], annotations);
+        good = add_annotation(records, &records->list[i], annotations);
     forget_left(records);
     records->changed = false;
     pthread_mutex_unlock(&records->mutex);
@@ -220,7 +220,7 @@ static void wait_longer(struct worker_records *records) {
     records->next_ns = clock_later(records->next_ns, records->now_ns + records->wait_ns);
 }
 
-static void fail(struct worker_records *records, enum reason reason, const char *message) {
+static void report_failure(struct worker_records *records, enum reason reason, const char *message) {
     bool conflict = reason == REASON_CONFLICT || reason == REASON_ALREADY_EXISTS; // the watch brings the other version
     wait_longer(records);
     pthread_mutex_lock(&records->mutex);
@@ -239,7 +239,7 @@ static void on_written(void *ctx, struct response *response) {
     struct worker_records *records = ctx;
     records->request = 0;
     if (response->reason != REASON_OK) {
-        fail(records, response->reason, response->message);
+        report_failure(records, response->reason, response->message);
         return;
     }
     records->told = REASON_OK;
@@ -266,8 +266,8 @@ static struct json *make_body(const struct worker_records *records, const char *
 }
 
 // Takes the annotations.
-static struct error *write(struct worker_records *records, const struct worker_records_place *place,
-                           struct json *annotations) {
+static struct error *write_records(struct worker_records *records, const struct worker_records_place *place,
+                                   struct json *annotations) {
     AUTO_JSON body = make_body(records, place->namespace_, annotations);
     size_t len = 0;
     AUTO_TEXT text = body ? json_text(body, &len) : NULL;
@@ -284,7 +284,8 @@ static struct error *write(struct worker_records *records, const struct worker_r
 }
 
 // When there is nothing in flight.
-static int64_t begin(struct worker_records *records, const struct worker_records_place *place, struct moment now) {
+static int64_t begin_write(struct worker_records *records, const struct worker_records_place *place,
+                           struct moment now) {
     pthread_mutex_lock(&records->mutex);
     bool changed = records->changed;
     pthread_mutex_unlock(&records->mutex);
@@ -297,16 +298,16 @@ static int64_t begin(struct worker_records *records, const struct worker_records
         records->next_ns = now.mono_ns + STANDBY_NS;
         return records->next_ns;
     }
-    struct json *annotations = changes(records);
+    struct json *annotations = collect_changes(records);
     if (!annotations)
         return CLOCK_NEVER;
     struct error *error = NULL;
     if (records->client)
-        error = write(records, place, annotations);
+        error = write_records(records, place, annotations);
     else
         json_free(annotations);
     if (error)
-        fail(records, REASON_NOT_SENT, error_text(error));
+        report_failure(records, REASON_NOT_SENT, error_text(error));
     error_free(error);
     return records->next_ns;
 }
@@ -320,7 +321,7 @@ int64_t worker_records_tick(struct worker_records *records, const struct worker_
         if (!records->client)
             return now.mono_ns + GATHER_NS;
     }
-    int64_t next_ns = records->request ? CLOCK_NEVER : begin(records, place, now);
+    int64_t next_ns = records->request ? CLOCK_NEVER : begin_write(records, place, now);
     return clock_earlier(next_ns, client_tick(records->client, now));
 }
 

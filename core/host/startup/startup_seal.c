@@ -39,12 +39,12 @@ static void retry(struct startup *startup, int64_t after_ns, enum log_level leve
     startup_retry(startup, &startup->seal, after_ns, level, message, cause);
 }
 
-static void report(struct startup *startup, enum log_level level, const char *message, const char *error) {
+static void report_seal(struct startup *startup, enum log_level level, const char *message, const char *error) {
     log_fields(level, message, {"cluster", "management"}, {"namespace", secret_namespace(startup)},
                {"name", seal_secret_name(startup->config)}, {"error", error});
 }
 
-static void use(struct startup *startup, const struct json *secret) {
+static void use_secret(struct startup *startup, const struct json *secret) {
     struct error *error = seal_secret_load(secret, secret_key(startup), &startup->sealing);
     if (error)
         retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
@@ -58,10 +58,10 @@ static void use(struct startup *startup, const struct json *secret) {
 // Only an operator can fix it.
 static void denied(struct startup *startup, const struct response *response) {
     if (seal_source_of(startup->config) == SEAL_FROM_DEFAULT_SECRET) {
-        report(startup, LOG_WARN,
-               "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
-               "rbac-management.yaml (docs/security.md explains seals)",
-               response->message);
+        report_seal(startup, LOG_WARN,
+                    "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
+                    "rbac-management.yaml (docs/security.md explains seals)",
+                    response->message);
         settle(startup);
         return;
     }
@@ -78,8 +78,8 @@ static void on_made(void *ctx, struct response *response) {
     struct startup *startup = ctx;
     switch (response->reason) {
     case REASON_OK:
-        report(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
-        use(startup, response->object ? response->object->value : NULL);
+        report_seal(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
+        use_secret(startup, response->object ? response->object->value : NULL);
         break;
     case REASON_ALREADY_EXISTS: // created by another host meanwhile: read it
         startup->seal.asked = false;
@@ -108,7 +108,7 @@ static struct error *submit(struct startup *startup, enum verb verb, const char 
     return client_submit(startup->client, &request, handler, startup, NULL);
 }
 
-static void make(struct startup *startup) {
+static void make_secret(struct startup *startup) {
     AUTO_TEXT body =
         seal_secret_make(secret_namespace(startup), seal_secret_name(startup->config), secret_key(startup));
     struct error *error = body ? submit(startup, VERB_CREATE, body, on_made) : error_no_memory();
@@ -121,9 +121,9 @@ static void make(struct startup *startup) {
 static void on_read(void *ctx, struct response *response) {
     struct startup *startup = ctx;
     if (response->reason == REASON_OK && response->object)
-        use(startup, response->object->value);
+        use_secret(startup, response->object->value);
     else if (response->reason == REASON_NOT_FOUND)
-        make(startup);
+        make_secret(startup);
     else if (response->reason == REASON_FORBIDDEN)
         denied(startup, response);
     else
