@@ -18,16 +18,16 @@ struct claim_list { // a list
     struct capacity_claim *first, *last;
 };
 
-// The pods that a workload requests, kept while it waits for capacity and while it is reserved in a worker.
+// The pods of a workload that waits for capacity or has a reservation in a worker.
 struct capacity_claim {
     struct capacity_claim *next, *previous;
     struct claim_list *in; // NULL: neither waiting nor reserved
     struct entry *entry;
     uint64_t source;  // hash of the uid and generation that the pods were read from
     int64_t until_ns; // reserved until then
-    uint32_t cluster; // where it is reserved, 0: nowhere
+    uint32_t cluster; // of the reservation, 0: none
     uint32_t done;    // attempt whose reservation has ended, 0: none
-    bool seen;        // its mirror was
+    bool seen;        // the mirror was
     bool started;     // and had started
     size_t n_sets;
     struct pod_set *sets;
@@ -38,7 +38,7 @@ struct worker_capacity {
     int64_t until_ns; // READING, STALE: the last view counts until then
     struct free_capacity spare;
     struct claim_list reserved;
-    int64_t expires_ns; // the first of them does not end before
+    int64_t expires_ns; // no reservation ends before
     int64_t built_ns;
     bool ended; // a reservation has ended since then
 };
@@ -136,7 +136,7 @@ static bool add_set(struct capacity *capacity, const struct json *set, struct ca
     return true;
 }
 
-// False: out of memory, or the workload's adapter does not say which pods it requests.
+// False: out of memory, or the adapter does not name the pods.
 static bool read_sets(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
@@ -212,14 +212,14 @@ static bool is_known(const struct engine *engine, const struct worker_capacity *
     return worker && worker->spare.nodes && (worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns);
 }
 
-// The worker that has its pods, or gets them now, perhaps not in the view yet; 0: none.
+// The worker that has the pods, or gets them now, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
         return 0;
-    if (entry->busy && entry->workload->requested_attempt > w->attempt) // it is being placed
+    if (entry->busy && entry->workload->requested_attempt > w->attempt) // a placement is in flight
         return entry->workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->requested_cluster;
-    bool gone = w->gone_attempt == w->attempt; // it has to be placed anew
+    bool gone = w->gone_attempt == w->attempt; // a new placement is due
     return w->attempt == 0 || entry->workload->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
@@ -230,7 +230,7 @@ bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, i
         return true;
     if (claim->cluster && claim->cluster != place_of(entry))
         end_reservation(engine->capacity, claim);
-    if (claim->cluster == cluster) // it has its reservation there
+    if (claim->cluster == cluster) // by its reservation
         return true;
     if (is_known(engine, worker) && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return true;
@@ -453,7 +453,7 @@ const char *capacity_problem(const struct engine *engine, size_t cluster) {
     if (!worker || is_known(engine, worker))
         return NULL;
     const char *problem = engine->stats.clusters[cluster].capacity.problem;
-    return *problem ? problem : "its nodes and pods are being listed";
+    return *problem ? problem : "the host is listing its nodes and pods";
 }
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of workloads against the free capacity of workers (docs/capacity.md). A placed workload is reserved in
-// its worker until its pods can be expected in the view of the worker's nodes. A worker whose free capacity is unknown
-// gets no workload that requests pods.
+// The requests of workloads against the free capacity of workers (docs/capacity.md). A placed workload has a
+// reservation in its worker until the view of the worker's nodes can be expected to have the pods. A worker with
+// unknown free capacity gets no workload that requests pods.
 #ifndef WHARF_ENGINE_CAPACITY_H
 #define WHARF_ENGINE_CAPACITY_H
 
@@ -20,15 +20,15 @@ void capacity_left(struct engine *engine, size_t cluster); // the worker left
 
 // Whether the workload fits into the worker's free capacity. If not, *next_ns is lowered to the time of the next try.
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns);
-// The entry is placed there: its request is reserved.
+// Reserves the requests of an entry that is placed there.
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster);
 // After each reconciliation: the reservation follows the workload's state. `waits`: for capacity.
 void capacity_follow(struct engine *engine, struct entry *entry, bool waits);
 void capacity_forget(struct engine *engine, struct entry *entry);
 
-// Why a waiting workload does not fit, in a few words ("lacks 3 nvidia.com/gpu"); false: it fits.
+// Why a waiting workload does not fit, in a few words ("lacks 3 nvidia.com/gpu"); false: the workload fits.
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size);
-// Why the free capacity of a worker is unknown; NULL: it is known, or no limit.
+// Why the free capacity of a worker is unknown; NULL: known, or without limits.
 const char *capacity_problem(const struct engine *engine, size_t cluster);
 // See free_capacity_fullness; 0: unknown.
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How often a waiting pod is compared with a node, for each view. Pods that fit nowhere cost most and take nothing:
-// further ones are left out, so that one worker does not keep the engine busy.
+// Comparisons of waiting pods with nodes for each view. Pods that fit nowhere cost most and take nothing: the engine
+// leaves further ones out, so that one worker does not keep the engine busy.
 #define WAITING_STEPS ((size_t)1 << 20)
 
 struct need { // the request of one pod, by the nodes' numbers of resources
@@ -116,7 +116,7 @@ static bool record(struct free_capacity *spare, size_t node, const struct need *
     return true;
 }
 
-// With `n_changes` it records the changes, after so many others; without memory for that it takes less.
+// With `n_changes` the changes are recorded, after so many others; without memory fewer pods are taken.
 static int64_t take(struct free_capacity *spare, const struct pod_set *set, size_t *n_changes) {
     struct shape_memo *memo = memo_of(spare, set->shape);
     bool alone = !n_changes || *n_changes == 0;

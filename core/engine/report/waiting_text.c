@@ -11,42 +11,46 @@ static const struct {
     [WAITING_SETTLING] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
     [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible; wharf explain has the reason of each"},
-    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
-    [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
+    [WAITING_REFUSED] = {"refused",
+                         "every eligible worker has rejected the workload; the host retries them with a backoff"},
+    [WAITING_WORKER] = {"worker", "its worker is unreachable; the host reschedules after workerLostTimeout"},
     [WAITING_IDENTITY] =
         {"identity",
-         "its worker, or the management cluster, is refused or not identified yet, so nothing is changed there"},
+         "the worker or the management cluster is refused or not identified yet, so the host changes nothing there"},
     [WAITING_STATUS] = {"status",
                         "the management cluster does not serve the status subresource of its kind; check the CRD"},
     [WAITING_UNKNOWN_WORKER] =
         {"unknown-worker",
-         "its worker is not in the configuration; add it, or it is rescheduled after workerLostTimeout"},
-    [WAITING_PREDECESSOR] = {"predecessor",
-                             "another object with its name is in the way; it can be created once that is gone"},
+         "its worker is not in the configuration; add the worker, or the host reschedules after workerLostTimeout"},
+    [WAITING_PREDECESSOR] =
+        {"predecessor", "another object has the name of the mirror, which can be created once that object is gone"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
-    [WAITING_REPEATED] = {"repeated",
-                          "the same change was made too often and is delayed; another writer may be undoing it"},
-    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, but the final status cannot be written"},
+    [WAITING_REPEATED] =
+        {"repeated", "too many repetitions of the same change, which is delayed; another writer may undo that change"},
+    [WAITING_FINAL_STATUS] = {"final-status", "the mirror has finished, but the host cannot write the final status"},
     [WAITING_PROOF] =
         {"proof",
          "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
-    [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
-    [WAITING_DRAIN] = {"drain", "its worker is drained, but no other worker is eligible: it continues to run there"},
-    [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit its namespace; see namespaces"},
-    [WAITING_ROOM] = {"room", "the workers that it may go to have no room: it is placed when others finish"},
-    [WAITING_KEPT] = {"kept-worker", "its worker is unreachable, and it is not rescheduled (onWorkerLost: wait)"},
-    [WAITING_START] = {"start", "its mirror has not started yet; after pendingTimeout another worker is tried"},
+    [WAITING_SIZE] = {"size", "the object exceeds maxObjectSize or maxObjectNodes, so the host ignores it"},
+    [WAITING_DRAIN] = {"drain",
+                       "the worker is drained, but no other worker is eligible: the workload continues to run there"},
+    [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit the namespace; see namespaces"},
+    [WAITING_ROOM] = {"room",
+                      "all permitted workers have reached maxActive: the workload is placed when others finish"},
+    [WAITING_KEPT] = {"kept-worker",
+                      "the worker is unreachable, and the host does not reschedule (onWorkerLost: wait)"},
+    [WAITING_START] = {"start", "the mirror has not started yet; after pendingTimeout the host tries another worker"},
     [WAITING_GAVE_UP] = {"gave-up", "no worker accepted it within giveUpAfter; it is tried again when its annotation "
                                     "wharf.dev/retry is written, or a worker joins"},
-    [WAITING_QUEUED] = {"queued", "its mirror is queued by the Kueue of its worker"},
-    [WAITING_KUEUE] = {"kueue", "it is queued by the management cluster's Kueue"},
+    [WAITING_QUEUED] = {"queued", "the Kueue of the worker has queued the mirror"},
+    [WAITING_KUEUE] = {"kueue", "the management cluster's Kueue has queued the workload"},
     [WAITING_CHECK_REJECTED] = {"kueue-check",
-                                "an admission check of its queue in the management cluster has rejected it"},
-    [WAITING_CAPACITY] = {"capacity", "no worker has room for what it asks for"},
+                                "an admission check of the queue in the management cluster has rejected the workload"},
+    [WAITING_CAPACITY] = {"capacity", "the requests of the workload fit into no worker"},
     [WAITING_UNGUARDED] = {"unguarded",
                            "its worker is unreachable and no guard was seen there, so it may still run; it "
                            "is rescheduled once the worker is back or has left the configuration"},
-    [WAITING_RESUME] = {"resume", "its mirror is still suspended, although it is to run"},
+    [WAITING_RESUME] = {"resume", "the mirror is still suspended, although the workload is not"},
     [WAITING_ALSO_RUN] = {"also-run", "a controller in the management cluster runs workloads of its kind too, although "
                                       "they are delegated (Events AlsoRunHere): stop that controller for them, or set "
                                       "hybrid: allow for the kind"},
@@ -55,7 +59,7 @@ static const struct {
     [WAITING_BYTES] = {"status-bytes", "the statuses of its worker take more space in the management cluster than "
                                        "rateLimit.statusBytes allows; the newest is copied later, the final one at "
                                        "once"},
-    [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
+    [WAITING_GONE] = {"deletion", "the mirror is being deleted but still exists; check the finalizers"},
 };
 
 const char *waiting_name(enum waiting waiting) {

@@ -46,11 +46,11 @@ const char *const node_table_of_pods[] = {"/metadata/name",
                                           "/status/initContainerStatuses/*/allocatedResources",
                                           NULL};
 
-struct row {                  // a node, known by its object or by pods that name it; or the requests of equal pods
+struct row {                  // a node, of a Node object or named by pods; or the requests of equal pods
     struct amounts *amounts;  // allocatable of a node, requests of a pod
     struct node_marks *marks; // of a node
     uint32_t index, pods, waiting;
-    uint32_t at;             // of a node: its number in the view, from 1; 0: it is not in there
+    uint32_t at;             // of a node: number in the view, from 1; 0: none
     bool there, takes, seen; // of a node
     char name[];             // of a node; the requests as a text
 };

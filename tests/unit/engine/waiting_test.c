@@ -109,8 +109,9 @@ static void a_predecessor_in_the_way_is_named(void **state) {
     stage_submit(&stage, "a", "'wharf.dev/cluster':'w1','wharf.dev/attempt':'1'");
     stage_run(&stage, 2 * CLOCK_MINUTE);
     assert_int_equal(
-        stage_told(&stage,
-                   "another object with its name is in the way; it can be created once that is gone (cluster w1)"),
+        stage_told(
+            &stage,
+            "another object has the name of the mirror, which can be created once that object is gone (cluster w1)"),
         1);
     stage_end(&stage);
 }
