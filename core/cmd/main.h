@@ -142,7 +142,6 @@ struct error *man_write(const char *directory, const struct subcommand *command)
 // the directive follows (github.com/spf13/cobra, ShellCompDirective).
 int main_complete(char **words, bool for_kubectl);
 
-// line/report.c
 // Prints the problems to stderr, one per line; returns their number.
 size_t main_print_problems(const struct problems *problems);
 // Prints "error: ..." to stderr, and for an invalid command line where its help is; takes the error. Returns its exit

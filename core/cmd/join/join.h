@@ -60,13 +60,12 @@ struct error *join_name_of_uid(struct cluster *management, const char *namespace
 // "w1, w2": the workers that have a Secret.
 struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out);
 
-// grant.c
+// objects.c
 struct error *join_grant(struct join *join);
 struct error *join_request_token(struct join *join);
 // Everything that join_grant applies, as YAML.
 struct error *join_print_rights(const struct join *join, struct buffer *out);
 
-// secret.c
 // The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
 // The Secret with this kubeconfig. `readable`: as stringData, for people.
@@ -80,14 +79,13 @@ struct json *join_namespace(const char *namespace_);
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
 
-// needed.c
+// host.c
 // Uses the rights that the running host needs, as its API reports them; prints a line if no host responds.
 void join_ask_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
 struct error *join_check_lost(struct join *join, bool agreed);
 
-// ready.c
 // The way to the running host, as call->remote: the address in its configuration, WHARF_SERVER, or the management
 // cluster.
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_);

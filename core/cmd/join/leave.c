@@ -270,24 +270,20 @@ static struct error *report_abandoned(struct leave *leave) {
 }
 
 static struct error *leave_worker(struct leave *leave) {
-    struct error *error = NULL;
     if (!leave->secret)
         printf("management: worker %s has no Secret in namespace %s any more\n", leave->name, leave->namespace_);
-    if (waits(leave))
-        error = begin_drain(leave);
-    if (!error && waits(leave))
-        error = await_end(leave);
-    if (!error && leave->secret && !waits(leave))
-        error = report_abandoned(leave);
-    if (!error && leave->secret)
-        error = delete_secret(leave);
-    if (!error)
-        await_host(leave);
-    if (!error && !leave->keep_rbac)
-        error = withdraw(leave);
-    if (!error)
-        printf("worker %s left\n", leave->name);
-    return error;
+    if (waits(leave)) {
+        TRY(begin_drain(leave));
+        TRY(await_end(leave));
+    } else if (leave->secret)
+        TRY(report_abandoned(leave));
+    if (leave->secret)
+        TRY(delete_secret(leave));
+    await_host(leave);
+    if (!leave->keep_rbac)
+        TRY(withdraw(leave));
+    printf("worker %s left\n", leave->name);
+    return NULL;
 }
 
 // --context must be this worker; without its Secret, at least no other one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The differences of two documents, field by field.
-#include "core/cmd/plan/plan_internal.h"
 
+#include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading the objects of a plan: files of YAML or JSON documents, standard input, and lists.
 #include "core/base/memory.h"
-#include "core/cmd/plan/plan_internal.h"
+#include "core/cmd/plan/plan.h"
 
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"

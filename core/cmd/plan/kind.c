@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which adapter supports an object, and whether the object is delegated to this host.
-#include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
+#include "core/cmd/plan/plan.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/store/store.h"
 #include "core/json/pointer.h"

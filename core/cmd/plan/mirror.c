@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mirror that would be created, and how it differs from its workload.
-#include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/phase.h"
+#include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names, labels and annotations that every API server rejects (apimachinery ValidateObjectMeta).
-#include "core/cmd/plan/plan_internal.h"
 
+#include "core/cmd/plan/plan.h"
 #include "core/json/pointer.h"
 
 #include <stdlib.h>

@@ -1,11 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
+// `wharf plan`: the loop over the objects, and its output.
 #include "core/cmd/plan/plan.h"
-
-#include "core/cmd/plan/plan_internal.h"
+#include "core/base/memory.h"
+#include "core/cmd/main.h"
+#include "core/cmd/setup.h"
 #include "core/json/yaml.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define VALUE_MAX 160 // bytes of a value that a comment shows
+
+void plan_comment(struct buffer *out, const char *format, ...) {
+    AUTO_BUFFER(text, (size_t)1 << 20);
+    va_list args;
+    va_start(args, format);
+    bool written = buffer_vprintf(&text, format, args);
+    va_end(args);
+    buffer_text(out, "# ");
+    text_show(out, written ? text.data : "(too long to print)");
+    buffer_char(out, '\n');
+}
+
+// The value as JSON, truncated if it is long.
+static void show(const struct json *value, char out[VALUE_MAX + 4]) {
+    AUTO_TEXT text = json_text(value, NULL);
+    text_copy(out, VALUE_MAX, !text ? "?" : text);
+    if (text && strlen(text) >= VALUE_MAX)
+        memcpy(out + strlen(out), "...", sizeof("..."));
+}
+
+void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
+    char from[VALUE_MAX + 4] = "", to[VALUE_MAX + 4] = "";
+    if (change->from)
+        show(change->from, from);
+    if (change->to)
+        show(change->to, to);
+    const char *arrow = change->from && change->to ? " -> " : "";
+    plan_comment(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why ? " (" : "", why ? why : "",
+                 why ? ")" : "");
+}
+
+static bool put_member(struct json *to, const struct json *from, const char *key) {
+    const struct json *member = json_get(from, key);
+    return !member || json_set(to, key, json_copy(member));
+}
+
+bool plan_order(struct json **value) {
+    static const char *const first[] = {"apiVersion", "kind", "metadata"};
+    AUTO_JSON ordered = json_new_object();
+    bool ok = ordered;
+    for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
+        ok = put_member(ordered, *value, first[i]);
+    for (const struct json *member = json_first(*value); ok && member; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
+    if (!ok)
+        return false;
+    json_free(*value);
+    *value = TAKE(ordered);
+    return true;
+}
 
 #define LINES_MAX ((size_t)16 << 20)
 #define MORE_MAX ((size_t)256 << 20)
@@ -122,8 +177,10 @@ static struct error *plan_all(struct plan *plan, const struct plan_input *input,
     return NULL;
 }
 
-struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
-                       enum plan_verdict *verdict) {
+// Appends the output to `out`; with an error, the output before the error. Problems of the input go to `problems`. The
+// error is that of a file or a cluster that cannot be used, or of memory.
+static struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
+                              enum plan_verdict *verdict) {
     struct plan plan = {.request = request};
     struct plan_input input = {.count = 0};
     struct tally tally = {.wrong = false};
@@ -141,3 +198,62 @@ struct error *plan_run(const struct plan_request *request, struct buffer *out, s
     json_free(plan.status);
     return error;
 }
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+#define EXIT_NOT_DELEGATED 3
+
+enum { CONFIG, ADAPTERS, FILE_, STATUS, CLUSTER, N_FLAGS };
+
+static const struct flag flags[] = {
+    [CONFIG] = FLAG_CONFIG,
+    [ADAPTERS] = FLAG_ADAPTERS,
+    [FILE_] = {.letter = 'f',
+               .argument = "FILE",
+               .required = true,
+               .help = "the objects: one or more documents or lists; - is standard input"},
+    [STATUS] = {.name = "status",
+                .argument = "FILE",
+                .help = "also show the status that the workload gets when its mirror has this one: a status, or\n"
+                        "an object with one"},
+    [CLUSTER] = {.name = "cluster",
+                 .argument = "NAME",
+                 .help = "also validate the mirror in this worker with a server-side dry run: what its admission\n"
+                         "changes or rejects"},
+};
+
+static struct error *plan(struct call *call, struct setup *setup) {
+    AUTO_BUFFER(out, OUTPUT_MAX);
+    enum plan_verdict verdict = PLAN_WRONG;
+    struct plan_request request = {.config = setup->config,
+                                   .adapters = setup->adapters,
+                                   .file = call->values[FILE_],
+                                   .status = call->values[STATUS],
+                                   .cluster = call->values[CLUSTER],
+                                   .now = clock_now()};
+    struct error *error = request.cluster ? curl_transport_setup() : NULL;
+    if (!error)
+        error = plan_run(&request, &out, &setup->problems, &verdict);
+    if (out.len > 0)
+        fwrite(out.data, 1, out.len, stdout);
+    call->code = verdict == PLAN_DELEGATED       ? EXIT_SUCCESS
+                 : verdict == PLAN_NOT_DELEGATED ? EXIT_NOT_DELEGATED
+                                                 : EXIT_FAILURE;
+    return error;
+}
+
+static struct error *run(struct call *call) {
+    return setup_use(call, plan);
+}
+
+const struct subcommand subcommand_plan = {
+    .name = "plan",
+    .run = run,
+    .flags = flags,
+    .n_flags = N_FLAGS,
+    .summary = "show what would happen to objects",
+    .text = "Reads objects from a file of YAML or JSON and shows for each what would happen if it were created in\n"
+            "the management cluster: which adapter handles it, whether it is delegated to this host, and the\n"
+            "mirror that would be created, as YAML; explanations are comments. Nothing is created. Exits with 0\n"
+            "if every object of a known kind would be delegated, with 3 if one would not, with 1 if one is invalid\n"
+            "or would be rejected.\n",
+};

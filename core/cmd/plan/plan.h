@@ -5,10 +5,11 @@
 #ifndef WHARF_CMD_PLAN_PLAN_H
 #define WHARF_CMD_PLAN_PLAN_H
 
-#include "core/adapter/adapters.h"
-#include "core/base/clock.h"
-#include "core/base/problems.h"
-#include "core/config/config.h"
+#include "core/base/text.h"
+#include "core/cmd/setup.h"
+#include "core/engine/mirror/mirror.h"
+#include "core/host/io/cluster_connection.h"
+#include "core/kube/client/types.h"
 
 struct plan_request {
     const struct config *config;
@@ -25,9 +26,116 @@ enum plan_verdict {
     PLAN_WRONG          // something is rejected, or could not be read or reached
 };
 
-// Appends the output to `out`; with an error, what was produced before it. Problems of the input go to
-// `problems`. An error is returned where a file or a cluster cannot be used, and for out of memory.
-struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
-                       enum plan_verdict *verdict);
+// Placeholders for values that only the clusters know, valid as values of labels.
+#define PLAN_NO_UID "UID-OF-THE-WORKLOAD"
+#define PLAN_NO_ORIGIN "UID-OF-KUBE-SYSTEM"
+
+#define PLAN_REJECTED "would be rejected by the API server"
+
+// One object of the input.
+struct plan_item {
+    struct json *value;
+    char *where; // "job.yaml:3"
+};
+
+struct plan_input {
+    struct plan_item *items;
+    size_t count;
+};
+
+// The worker of --cluster.
+struct plan_worker {
+    const char *name;
+    struct cluster_connection connection;
+    struct client *client;
+};
+
+struct plan {
+    const struct plan_request *request;
+    struct json *status;       // of the mirror (--status), or NULL
+    struct plan_worker worker; // client NULL: none
+};
+
+// One object, and what is known about it so far.
+struct plan_object {
+    const struct plan *plan;
+    const struct plan_item *item;
+    const struct kind *kind;
+    const char *version;
+    struct json *workload; // the object with the fields that the API server sets
+    struct json *mirror;   // that would be created
+    char *name;            // "default/pi"
+    uint32_t attempt;
+    bool suspended, left_alone;
+    enum plan_verdict verdict;
+    const char *trouble; // verdict of PLAN_WRONG
+    struct buffer lines; // the comments
+    struct buffer more;  // documents after the mirror
+};
+
+// plan.c
+void plan_wrong(struct plan_object *object, const char *trouble);
+
+// input.c
+// All objects of a file; those of a list one by one. Anything else goes to `problems`.
+struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out);
+void plan_input_free(struct plan_input *input);
+// The status in a file: of its member "status", or the whole document.
+struct error *plan_input_status(const char *path, struct json **out);
+
+// kind.c
+// NULL: no adapter supports it. The adapter, or why there is none, is appended to `lines` unless that is NULL.
+const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
+                                  struct buffer *lines);
+bool plan_understands(const struct kind *kind, const char *version);
+// Whether it is delegated to this host, and why.
+void plan_judge_manager(struct plan_object *object);
+
+// names.c
+// False after reporting names, labels or annotations that every API server rejects.
+bool plan_check_names(struct plan_object *object);
+
+// mirror.c
+// Sets the fields that the API server would set.
+struct error *plan_prepare(struct plan_object *object);
+void plan_report_phase(struct plan_object *object);
+struct error *plan_make_mirror(struct plan_object *object);
+const char *plan_origin(const struct plan *plan);
+// Begins a call into the adapter.
+void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
+                     struct adapter_call *call);
+// Reports a result other than OK.
+void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
+// The phase of the workload as `value` has it.
+wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
+
+// status.c
+void plan_report_pods(struct plan_object *object);
+// The status that is written on the workload: for a status of the mirror, or without a mirror.
+struct error *plan_report_status(struct plan_object *object);
+
+// worker.c
+// Adds the problems of the sources of workers if none of them has the worker.
+struct error *plan_worker_open(const struct plan_request *request, struct problems *problems, struct plan_worker *out);
+void plan_worker_close(struct plan_worker *worker);
+struct error *plan_try_mirror(struct plan_object *object);
+
+// diff.c
+struct plan_change {
+    const char *pointer;
+    const struct json *from, *to; // NULL: absent
+};
+// `on_change` is called for each difference, with pointers that begin with `prefix`; false stops. Items of arrays are
+// matched by name or type, or by equality; null counts as absent. False if stopped or out of memory.
+bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
+               bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx);
+
+// plan.c
+// A comment of one line. Line ends and characters that YAML does not allow are replaced by spaces or '?'.
+void plan_comment(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
+void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
+// Puts the members of an object into the usual order. False when out of memory.
+bool plan_order(struct json **value);
 
 #endif

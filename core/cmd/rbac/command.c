@@ -62,15 +62,13 @@ static struct error *run(struct call *call) {
     TRY(guards_account ? NULL : error_no_memory());
     if (call->values[NAMESPACED])
         TRY(rbac_read_namespaces(call->values[NAMESPACED], &options));
-    struct error *error = setup_enabled(call, NULL, &setup);
-    options.namespace_ = error ? NULL : setup_namespace(&setup, call);
-    if (!error)
-        error = rbac_print(&options, &setup, &text);
-    if (!error && flags_word(call, OUTPUT) > 0)
+    TRY(setup_enabled(call, NULL, &setup));
+    options.namespace_ = setup_namespace(&setup, call);
+    TRY(rbac_print(&options, &setup, &text));
+    if (flags_word(call, OUTPUT) > 0)
         return print_json(&text);
-    if (!error)
-        fputs(text.data, stdout);
-    return error;
+    fputs(text.data, stdout);
+    return NULL;
 }
 
 const struct subcommand subcommand_rbac = {

@@ -200,29 +200,19 @@ static struct error *prepare(struct program *program, const char *config_path, c
     mallopt(M_ARENA_MAX, 2);
 #endif
     // First, so that an adapter that hangs in start cannot prevent the process from ending.
-    struct error *error = signals_start(&program->signals);
-    if (!error)
-        error = notify_open(&program->notify);
+    TRY(signals_start(&program->signals));
+    TRY(notify_open(&program->notify));
     AUTO_TEXT text = reload_text(config_path);
-    if (!error)
-        error = load_config(program, config_path, adapter_directory);
-    if (error)
-        return error;
+    TRY(load_config(program, config_path, adapter_directory));
     log_setup(program->config->log_format, program->config->log_level);
     if (!log_start())
         return error_new(ERROR_IO, "cannot start the log thread");
-    error = load_adapters(program);
-    if (!error)
-        error = curl_transport_setup();
-    if (!error)
-        error = host_new(program->config, program->adapters, &program->host);
-    if (!error)
-        error = start_serving(program);
-    if (!error)
-        error = start_notifying(program);
-    if (!error)
-        error = start_reload(program, adapter_directory, text);
-    return error;
+    TRY(load_adapters(program));
+    TRY(curl_transport_setup());
+    TRY(host_new(program->config, program->adapters, &program->host));
+    TRY(start_serving(program));
+    TRY(start_notifying(program));
+    return start_reload(program, adapter_directory, text);
 }
 
 static void log_started(const struct program *program) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Differences of two documents, field by field.
-#include "core/cmd/plan/plan_internal.h"
+#include "core/cmd/plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input of a plan with each allocation failing.
-#include "core/cmd/plan/plan_internal.h"
+#include "core/cmd/plan/plan.h"
 #include "tests/unit/fault/fault.h"
 
 #include <setjmp.h>
