@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON documents from templates, for what commands write and print.
+// JSON documents from templates, for the output of commands and their writes.
 #ifndef WHARF_CMD_DOCUMENT_H
 #define WHARF_CMD_DOCUMENT_H
 

@@ -96,5 +96,5 @@ const struct subcommand subcommand_explain = {
     .text =
         "Prints whether the object is delegated to this host, and if not, why; each attempt with its worker, times\n"
         "and outcome; the reason for which the workload waits and until when; for each worker, why it accepts the\n"
-        "workload or not; and what would help.\n",
+        "workload or not; and suggestions.\n",
 };

@@ -73,7 +73,7 @@ struct flag {
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"
 
-// A command line, and what its command made of it.
+// A parsed command line, and the result of its command.
 struct call {
     const struct subcommand *command;
     const char *values[FLAGS_MAX]; // of the flags; NULL: not given; "": a flag without a value is given
@@ -110,7 +110,7 @@ const struct subcommand *main_find_command(const char *name); // NULL: unknown
 
 // line/flags.c
 extern const struct flag flag_help; // --help, which each command has
-// Reads the arguments, which end with NULL, into call->values, operand and rest; ERROR_USAGE for what is not allowed.
+// Reads the arguments, which end with NULL, into call->values, operand and rest; ERROR_USAGE for anything else.
 struct error *flags_read(struct call *call, char **arguments);
 // The same without checking values, up to the first argument that is wrong.
 struct error *flags_parse(struct call *call, char **arguments);

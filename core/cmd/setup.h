@@ -34,7 +34,7 @@ void setup_free(struct setup *setup); // also for __attribute__((cleanup)); zero
 // Problems and errors are those of config_load.
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out);
-// The defaults without a file; `from` stands for its path. The directory may be relative, or NULL.
+// The defaults without a file; `from` replaces its path in messages. The directory may be relative, or NULL.
 struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out);
 
 // Adapters that the directory lacks are reported, with the ones that it has, and dropped from `config`.

@@ -203,7 +203,7 @@ static bool send_pending(struct session *session) {
     return count > 0;
 }
 
-// The command's input is read only once what was read before is sent.
+// Reads the command's input only when all former input is sent.
 static void wait_for(struct session *session) {
     bool full = session->out.len > 0, reads = session->options->input && !session->input_over && !full;
     struct pollfd polled[] = {

@@ -20,7 +20,7 @@ struct exec_options {
     bool can_close; // v5
 };
 
-// Passes on stdin, stdout and stderr until the session ends. *code: what the remote command exited with.
+// Passes on stdin, stdout and stderr until the session ends. *code: the exit code of the remote command.
 struct error *session_run(struct tunnel *tunnel, const struct exec_options *options, int *code);
 
 // Reads the last word. NULL: *code is the exit code of the command; else why there is none.

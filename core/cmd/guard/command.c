@@ -34,7 +34,7 @@ static const struct flag flags[] = {
                 .required = true,
                 .check = text_is_dns_label,
                 .expected = "the origin of a host",
-                .help = "the origin of the host whose mirrors are guarded (wharf.dev/origin)"},
+                .help = "the origin of the guarded mirrors (wharf.dev/origin)"},
     [NAMESPACE] = {.name = "namespace",
                    .letter = 'n',
                    .argument = "NAMESPACE",

@@ -28,7 +28,7 @@ struct init_kind {
     bool served;
 };
 
-// What was found.
+// The findings.
 struct init {
     char *kubeconfig; // absolute; NULL: in the cluster that this runs in
     bool has_file;    // there is a kubeconfig
@@ -242,7 +242,7 @@ static void write_adapters(const struct init *init, struct buffer *out) {
     buffer_char(out, '\n');
 }
 
-// A host in the cluster has a Secret for it without being told.
+// A host in the cluster has a Secret for the key by default.
 static void write_seal(const struct init *init, struct buffer *out) {
     if (init->has_file)
         buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "

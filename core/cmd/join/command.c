@@ -188,9 +188,10 @@ static struct error *print_dry_run(struct join *join) {
     if (!namespace_ || !yaml_print(namespace_, &management) || !buffer_text(&management, "---\n") ||
         !yaml_print(secret, &management))
         return error_no_memory();
-    printf("# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN stands for what `kubectl create token` "
-           "prints in the worker):\n%s",
-           cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
+    printf(
+        "# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN is the output of `kubectl create token` "
+        "in the worker):\n%s",
+        cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
     return NULL;
 }
 

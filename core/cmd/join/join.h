@@ -68,9 +68,9 @@ struct error *join_print_rights(const struct join *join, struct buffer *out);
 
 // The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
-// The Secret with this kubeconfig. `readable`: as stringData, for people.
+// The Secret with this kubeconfig. `readable`: as stringData, for reading.
 struct error *join_secret(const struct join *join, const char *token, bool readable, struct json **out);
-// Reads "key=value,..." as an object; ERROR_USAGE for what cannot be labels.
+// Reads "key=value,..." as an object; ERROR_USAGE for invalid labels.
 struct error *join_read_labels(const char *labels, struct json **out);
 // The Namespace of the host.
 struct json *join_namespace(const char *namespace_);

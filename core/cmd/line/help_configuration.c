@@ -48,11 +48,11 @@ static size_t match(const char *path, const char *key) {
     return (size_t)(at - path);
 }
 
-// What is asked for: KEY and the keys below it.
+// The search for KEY and the keys below it.
 struct key_question {
     const char *key; // NULL: all
     size_t found;
-    char *paths[KEYS_MAX]; // of all, for what was meant
+    char *paths[KEYS_MAX]; // of all, for suggestions
     size_t count;
 };
 

@@ -10,7 +10,7 @@
 
 #define DATE "January 2, 2026" // a constant, so that builds are reproducible
 
-// One line of running text, its sentences on lines of their own; what mdoc would read as a request is not one.
+// One line of running text, its sentences on lines of their own; requests of mdoc are escaped.
 static void put_text(FILE *out, const char *text, size_t len) {
     bool at_start = true;
     for (size_t i = 0; i < len; i++) {

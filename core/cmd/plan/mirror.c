@@ -55,7 +55,7 @@ const char *plan_origin(const struct plan *plan) {
     return plan->request->config->origin ? plan->request->config->origin : PLAN_NO_ORIGIN;
 }
 
-// The worker of --cluster, or else the first one stands for all.
+// The worker of --cluster, or else the first one as an example.
 static const char *cluster_name(const struct plan *plan) {
     const struct config *config = plan->request->config;
     if (plan->request->cluster)

@@ -91,7 +91,7 @@ void plan_wrong(struct plan_object *object, const char *trouble) {
         object->trouble = trouble;
 }
 
-// One section of the output: the explanations, the mirror, and what follows it.
+// One section of the output: the explanations, the mirror, and further documents.
 static struct error *write_object(const struct plan_object *object, struct buffer *out) {
     buffer_text(out, "---\n");
     const char *name = object->name ? object->name : object_name(object->item->value);
@@ -217,8 +217,8 @@ static const struct flag flags[] = {
                         "an object with one"},
     [CLUSTER] = {.name = "cluster",
                  .argument = "NAME",
-                 .help = "also validate the mirror in this worker with a server-side dry run: what its admission\n"
-                         "changes or rejects"},
+                 .help = "also validate the mirror in this worker with a server-side dry run: changes and rejections\n"
+                         "by its admission"},
 };
 
 static struct error *plan(struct call *call, struct setup *setup) {
@@ -250,9 +250,9 @@ const struct subcommand subcommand_plan = {
     .run = run,
     .flags = flags,
     .n_flags = N_FLAGS,
-    .summary = "show what would happen to objects",
-    .text = "Reads objects from a file of YAML or JSON and shows for each what would happen if it were created in\n"
-            "the management cluster: which adapter handles it, whether it is delegated to this host, and the\n"
+    .summary = "show how the host would handle objects",
+    .text = "Reads objects from a file of YAML or JSON and shows how the host would handle each of them in the\n"
+            "management cluster: which adapter handles it, whether it is delegated to this host, and the\n"
             "mirror that would be created, as YAML; explanations are comments. Nothing is created. Exits with 0\n"
             "if every object of a known kind would be delegated, with 3 if one would not, with 1 if one is invalid\n"
             "or would be rejected.\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf plan`: what would happen to objects if they were created in the management cluster, without creating them.
+// `wharf plan`: how the host would handle objects in the management cluster, without creating them.
 // The output is a stream of YAML: explanations are comments, and the documents are the objects that the host would
 // write.
 #ifndef WHARF_CMD_PLAN_PLAN_H
@@ -56,7 +56,7 @@ struct plan {
     struct plan_worker worker; // client NULL: none
 };
 
-// One object, and what is known about it so far.
+// One object, and the findings so far.
 struct plan_object {
     const struct plan *plan;
     const struct plan_item *item;

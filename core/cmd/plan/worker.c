@@ -34,7 +34,7 @@ static struct error *unknown_worker(const struct config *config, const struct wo
                      meant ? "\"?" : "");
 }
 
-// The management cluster is asked only for a worker that is not in the configuration.
+// Reads from the management cluster only for a worker that is not in the configuration.
 static struct error *find_worker(const struct plan_request *request, struct problems *problems,
                                  struct workers *workers) {
     const struct config *config = request->config;

@@ -80,5 +80,5 @@ const struct subcommand subcommand_rbac = {
     .text =
         "Prints the ServiceAccount, roles and bindings that the host needs in the management cluster or in a worker\n"
         "with the enabled adapters, and nothing more, for kubectl apply -f -. The host watches each kind in all\n"
-        "namespaces; --namespaced limits what it may write.\n",
+        "namespaces; --namespaced limits its writes.\n",
 };

@@ -121,7 +121,7 @@ static void print_role(struct buffer *out, const struct rbac_options *options, c
         print_binding(out, options, role, options->account, namespace_);
 }
 
-// People with the ClusterRole `view` get these rights too (aggregation), and the command line's ServiceAccount.
+// Rights of the command line's ServiceAccount, and by aggregation of the ClusterRole `view`.
 static struct error *print_viewer(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
     struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
                                    .n_kinds = enabled->adapters->n_kinds};
@@ -132,7 +132,7 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
     snprintf(role, sizeof(role), "%s-viewer", options->account);
     print_head(out, "ClusterRole", role, NULL);
     buffer_text(out, "  labels:\n    " API "/aggregate-to-view: \"true\"\nrules:\n"
-                     "# What wharf status, explain and logs show. Whoever has the role view has this too.\n"
+                     "# For wharf status, explain and logs. The role view includes these rights.\n"
                      "- nonResourceURLs: [/wharf]\n  verbs: [get]\n");
     for (size_t i = 0; i < rights.count; i++)
         print_right(out, &rights.list[i]);
@@ -143,7 +143,7 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
 static void print_introduction(struct buffer *out, const struct rbac_options *options) {
     const char *where = options->management ? "management" : options->guard ? "guard" : "worker";
     buffer_printf(out,
-                  "# What wharf%s needs in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
+                  "# Rights of wharf%s in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
                   "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
                   options->guard ? " guard" : "", options->management ? "the management" : "a worker", where,
                   options->namespace_, options->account);

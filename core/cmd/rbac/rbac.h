@@ -32,7 +32,7 @@ void rbac_options_clear(struct rbac_options *options); // also for __attribute__
 // The name of the role with the rights of a scope.
 void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]);
 
-// What the host needs there with this configuration.
+// The rights that the host needs there with this configuration.
 struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out);
 
 struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out);

@@ -76,7 +76,7 @@ static struct error *use_address(struct remote *remote, const char *name) {
     return add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address), false);
 }
 
-// Anybody may leave a file in a folder that is open to all, and a configuration names commands that are run.
+// Any user may leave a file in a shared folder, and a configuration names commands to run.
 static const char *distrust(const char *path) {
     struct stat found;
     if (stat(path, &found) != 0 || found.st_uid == geteuid() || found.st_uid == 0)
@@ -149,7 +149,7 @@ static const char *socket_path(const char *server) {
     return path;
 }
 
-// The certificate of a host whose configuration is here is trusted as it is.
+// Trusts the certificate in the configuration of a host on this machine.
 static struct error *read_authority(const struct remote *remote, char **out) {
     const char *file = remote->options.authority ? remote->options.authority
                        : remote->config          ? remote->config->serve.cert_file

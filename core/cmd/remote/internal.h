@@ -27,12 +27,12 @@ struct remote {
     size_t n_places;
     char *missing; // the sources that name no place, for messages; NULL: none
 
-    // Of the place in use; zero as long as there is none.
+    // The state of the place in use; zero without one.
     const struct remote_place *place;
     struct cluster host; // with the management cluster's endpoint, or the place's own
     char *prefix;        // of paths at the endpoint
     char *token;         // for this place; NULL: not obtained yet
-    char *account;       // "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: the caller's own token
+    char *account;       // "NAMESPACE/NAME" of the token's ServiceAccount; NULL: the caller's own token
     bool withheld;       // the caller has a token, which is not sent to this place
     bool authorized;     // the transport sends the token
     char *tried;         // the places before this one with their results, for messages

@@ -13,7 +13,7 @@ struct remote_options { // NULL: not given
     const char *kubeconfig, *context;
     const char *config;          // the host's
     const char *host_namespace;  // where the host runs; NULL: REMOTE_NAMESPACE
-    const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
+    const char *service_account; // "NAMESPACE/NAME" for the token of a caller with a client certificate
     const char *authority;       // file of the CA of an https server
     bool search;                 // without any of the flags: WHARF_SERVER, WHARF_CONFIG, and the default places
 };
@@ -40,7 +40,7 @@ struct remote_options { // NULL: not given
          .help = "the host's namespace in the management cluster"},                                                    \
         {.name = "service-account",                                                                                    \
          .argument = "NAMESPACE/NAME",                                                                                 \
-         .help = "whose token is used where the kubeconfig has a client certificate only\n"                            \
+         .help = "use its token if the kubeconfig has only a client certificate\n"                                     \
                  "(default HOST-NAMESPACE/wharf-viewer)"},                                                             \
     {                                                                                                                  \
         .name = "certificate-authority", .argument = "FILE",                                                           \
@@ -60,7 +60,7 @@ void remote_close(struct remote *remote); // NULL is fine
 struct error *remote_get(struct remote *remote, const char *path, struct json **out);
 
 // The same for a body that is passed on as it arrives, until it ends. `data` returns false to end it. `opened` may be
-// NULL; it gets what the host says of it (the header Wharf-Note), or NULL.
+// NULL; it gets the host's remark (the header Wharf-Note), or NULL.
 struct remote_reader {
     void (*opened)(void *ctx, const char *note);
     bool (*data)(void *ctx, const char *bytes, size_t len);

@@ -16,7 +16,7 @@ struct transport *remote_transport(struct remote *remote) {
     return remote->host.connection.transport;
 }
 
-// Through the API server a token is always needed, so what prevents it is a reason why the host is not reached.
+// The API server always needs a token: without one the host is not reached.
 static struct error *begin(struct remote *remote) {
     struct error *error = remote_locate(remote);
     if (!error && !remote_is_direct(remote) && !remote->authorized)

@@ -24,7 +24,7 @@ static const struct endpoint *endpoint_of(const struct remote *remote) {
     return remote->host.connection.endpoint;
 }
 
-// *proven: nobody but the host, or its API server, reads the request.
+// *proven: only the host, or its API server, reads the request.
 static struct error *check_confidential(const struct remote *remote, bool *proven) {
     const char *server = endpoint_of(remote)->server;
     struct server_url url;
@@ -50,7 +50,7 @@ static bool is_for_host_alone(const struct json *claims) {
     return is_audience(audience) || (json_size(audience) == 1 && is_audience(json_at(audience, 0)));
 }
 
-// "NAMESPACE/NAME" of the ServiceAccount whose token it is; NULL: none, or out of memory. free()
+// "NAMESPACE/NAME" of the token's ServiceAccount; NULL: none, or out of memory. free()
 static char *account_of_token(const struct json *claims) {
     const char *subject = json_string_or(json_get(claims, "sub"), "");
     if (!text_has_prefix(subject, ACCOUNT_PREFIX))
@@ -74,7 +74,7 @@ static struct error *ask_for_token(struct remote *remote, const char *namespace_
     token_request_clear(&request);
     if (!error && response.code == 404)
         return error_new(ERROR_REFUSED,
-                         "ServiceAccount %s/%s, whose token would be used, does not exist there: \"wharf rbac --for "
+                         "ServiceAccount %s/%s, needed for a token, does not exist there: \"wharf rbac --for "
                          "management | kubectl apply -f -\" makes it, --service-account names another one",
                          namespace_, account);
     if (!error)
@@ -92,7 +92,7 @@ bool remote_withholds_token(const struct remote *remote) {
     return remote->withheld;
 }
 
-// Of the account that a flag names, else of the caller's own, else of the command line's.
+// For the account of the flag, else the caller's own, else the command line's.
 static struct error *request_token(struct remote *remote, char *own) {
     free(remote->account);
     remote->account = remote->options.service_account ? strdup(remote->options.service_account)

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ASK_NS (250 * CLOCK_MS) // between two looks at whether the engine runs
+#define ASK_NS (250 * CLOCK_MS) // between two checks whether the engine runs
 #define STATUS_MAX 512
 #define PINGS 4 // a watchdog's interval has room for as many keep-alives
 #define USEC 1000
@@ -29,8 +29,8 @@ struct notify {
     struct notify_source source;
     pthread_t thread;
     bool started;
-    _Atomic bool ready;    // it has been told
-    char told[STATUS_MAX]; // the last STATUS; used by the thread only
+    _Atomic bool ready;           // READY=1 was sent
+    char sent_status[STATUS_MAX]; // the last STATUS; used by the thread only
 };
 
 void notify_send(struct notify *notify, const char *assignments) {
@@ -43,7 +43,7 @@ void notify_reloading(struct notify *notify) {
     if (!notify || !atomic_load(&notify->ready))
         return;
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now); // what the protocol asks for, unlike clock_now()
+    clock_gettime(CLOCK_MONOTONIC, &now); // as the protocol requires, unlike clock_now()
     AUTO_TEXT text = text_format("RELOADING=1\nMONOTONIC_USEC=%lld",
                                  (long long)now.tv_sec * 1000000 + (long long)now.tv_nsec / USEC);
     notify_send(notify, text ? text : "RELOADING=1");
@@ -56,17 +56,17 @@ void notify_reloaded(struct notify *notify, const char *status) {
     notify_send(notify, text ? text : "READY=1");
 }
 
-static void tell_status(struct notify *notify, const char *reason) {
-    if (strcmp(reason, notify->told) == 0)
+static void send_status(struct notify *notify, const char *reason) {
+    if (strcmp(reason, notify->sent_status) == 0)
         return;
-    snprintf(notify->told, sizeof notify->told, "%s", reason);
-    AUTO_TEXT text = text_format("STATUS=%s", notify->told);
+    snprintf(notify->sent_status, sizeof notify->sent_status, "%s", reason);
+    AUTO_TEXT text = text_format("STATUS=%s", notify->sent_status);
     if (text)
         notify_send(notify, text);
 }
 
 // True: it runs.
-static bool look_at_start(struct notify *notify) {
+static bool check_start(struct notify *notify) {
     AUTO_BUFFER(reason, (size_t)16 * STATUS_MAX);
     if (notify->source.running(notify->source.ctx, &reason)) {
         atomic_store(&notify->ready, true);
@@ -74,7 +74,7 @@ static bool look_at_start(struct notify *notify) {
         return true;
     }
     if (reason.len > 0)
-        tell_status(notify, reason.data);
+        send_status(notify, reason.data);
     return false;
 }
 
@@ -94,7 +94,7 @@ static void keep_alive(struct notify *notify) {
 
 static void *notify_main(void *arg) {
     struct notify *notify = arg;
-    while (!look_at_start(notify))
+    while (!check_start(notify))
         if (!wait_for(notify, ASK_NS))
             return NULL;
     while (wait_for(notify, notify->watchdog_ns > 0 ? notify->watchdog_ns / PINGS : CLOCK_NEVER))

@@ -160,7 +160,7 @@ static void report_refused(struct reload *reload, const struct problems *problem
     host_tell_reload(reload->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
 }
 
-// `adapters`: what adapters_extend has left for later.
+// `adapters`: the changes that adapters_extend postponed.
 static void report_used(struct reload *reload, const char *text, const struct buffer *adapters) {
     AUTO_BUFFER(later, MESSAGE_MAX);
     if (reload->first && text)
@@ -184,7 +184,7 @@ static void report_kinds(const struct adapters *adapters) {
     }
 }
 
-// A configuration that was found good, and what it brings.
+// A valid configuration with its adapters.
 struct good {
     struct config *config;
     struct adapters *adapters; // NULL: no further ones
@@ -249,7 +249,7 @@ static void changed(void *ctx, bool forced) {
     problems_free(&problems);
 }
 
-// A mount replaces what begins with two dots.
+// A mount replaces entries that begin with two dots.
 static bool matters(void *ctx, const char *name) {
     const struct reload *reload = ctx;
     return strcmp(name, reload->name) == 0 || text_has_prefix(name, "..");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A changed configuration: whether it may replace the one in use, and what of it takes effect only after a restart.
+// A changed configuration: whether it may replace the one in use, and which keys take effect only after a restart. The
+// workers of all sources, which change while the host runs. docs/workers.md has the rules.
 #ifndef WHARF_CMD_RELOAD_H
 #define WHARF_CMD_RELOAD_H
 

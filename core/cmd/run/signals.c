@@ -57,7 +57,7 @@ static void ask_to_stop(struct signals *signals, uint32_t number) {
     pthread_mutex_unlock(&signals->mutex);
 }
 
-// False: nobody wants to know.
+// False: SIGHUP has no handler.
 static bool ask_to_reload(struct signals *signals) {
     pthread_mutex_lock(&signals->mutex);
     bool asked = signals->reload;

@@ -73,7 +73,7 @@ static struct error *take_version(const struct selection *selection, bool *serve
     return NULL;
 }
 
-// Of the first version that is served.
+// Lists the first version that is served.
 static struct error *take_kind(struct selection *selection) {
     struct error *error = NULL;
     bool served = false;

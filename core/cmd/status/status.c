@@ -182,14 +182,14 @@ static struct error *print_overview(struct asked *asked) {
     return print_list(asked, &status_workers);
 }
 
-// What was printed of each item last, by its key.
+// The last printed row of each item, by its key.
 struct watching {
     struct asked *asked;
     struct json *printed; // an object
     bool titled;
 };
 
-// A row without what passes by itself.
+// A row without fields that change all the time.
 static uint64_t hash_of(const struct json *item) {
     AUTO_JSON copy = json_copy(item);
     json_remove(copy, "lastContactSeconds");

@@ -54,8 +54,8 @@ struct status_filter { // NULL: any
 bool status_filter_narrows(const struct status_filter *filter);
 // Appends the parameters of /api/v1/workloads.
 void status_filter_query(const struct status_filter *filter, struct buffer *path);
-// Removes the items that the selector does not choose: the host has no labels, so the management cluster is asked, with
-// the caller's rights.
+// Removes the items that the selector does not match. The host has no labels: they come from the management cluster,
+// with the caller's rights.
 struct error *status_filter_select(const struct status_filter *filter, struct remote *remote, struct json *items);
 
 // The counts of a namespace, as "workloads" of /api/v1/status.
