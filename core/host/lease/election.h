@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which replicas of a host write: one Lease, whose holder is the leader, or one for each shard, which the live replicas
 // share out. A replica holds a Lease of its own then, by which the others know that it lives. Runs on one thread, over
-// one transport to the management cluster; what may be written until when is in the gates and is told to the engine.
+// one transport to the management cluster; the gates and EVENT_LEASE say until when each shard may be written.
 //
 // Without election the Lease is held all the same, where it is free, and nothing depends on it: another host with this
 // origin is noticed by it. The other one holds a Lease of its own, by which the first notices it.
@@ -35,7 +35,7 @@ struct election_options {
     void *ctx;
 };
 
-// What people look at.
+// For status pages and metrics.
 struct election_state {
     enum election_mode mode;
     uint32_t shards, held; // held: by this replica
@@ -56,7 +56,8 @@ struct election;
 struct error *election_new(const struct election_options *options, struct election **out);
 void election_free(struct election *election); // requests in flight are cancelled; nothing is released
 
-// Does what is due; returns the monotonic time of the next call needed. Also called after handlers of the transport.
+// Performs the due work; returns the monotonic time of the next call needed. Also called after handlers of the
+// transport.
 int64_t election_tick(struct election *election, struct moment now);
 
 // The process ends: closes the gates and gives the Leases back, those of shards of which something is in flight a

@@ -149,7 +149,7 @@ static void submit_waiting(struct guard_run *run) {
     }
 }
 
-// What cannot be suspended now is deleted, if it is still to be stopped.
+// A mirror that rejects the suspension is deleted, if the guard still has to stop it.
 static void delete_instead(struct stop *stop) {
     stop->run->submitted--;
     stop->submitted = false;

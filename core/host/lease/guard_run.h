@@ -21,16 +21,16 @@ struct guard_run;
 struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out);
 void guard_run_free(struct guard_run *run); // cancels its requests; NULL is allowed
 
-// Does what is due; returns the monotonic time of the next call needed. Also after each handler of the transport.
+// Performs the due work; returns the monotonic time of the next call needed. Also after each handler of the transport.
 int64_t guard_run_tick(struct guard_run *run, struct moment now);
 
-// What people look at.
+// For status pages and metrics.
 struct guard_status {
     char origin[64];
     bool reachable;        // the API server answers
     char problem[200];     // if not
     char unreturned[300];  // which Lease of a former number of shards cannot be given back, and why; "": none
-    size_t leases, missed; // of the host: that are held, and those of them whose mirrors are stopped
+    size_t leases, missed; // the host's Leases that are held, and how many of these have stopped mirrors
     char late[2048];       // lines about those that are not renewed, see guard_late
     int64_t heard_wall_ns; // when the one was renewed that was longest not; 0: there is none
     uint64_t suspended, deleted, failures;

@@ -17,7 +17,7 @@
 #define RETRY_MAX_NS (10 * CLOCK_MINUTE)
 #define STANDBY_NS (10 * CLOCK_SECOND)
 #define LIFE_MIN_S 600              // of a TokenRequest
-#define LEAST_NS (2 * CLOCK_MINUTE) // between renewals, whatever a worker says about the life of its tokens
+#define LEAST_NS (2 * CLOCK_MINUTE) // between renewals, for tokens of any lifetime
 
 struct renewal {
     struct renewals *all;

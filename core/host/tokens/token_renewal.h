@@ -19,14 +19,14 @@ struct renewals_options {
 struct error *renewals_new(const struct renewals_options *options, struct renewals **out);
 void renewals_free(struct renewals *renewals); // NULL is allowed
 
-// The newest version of a worker's Secret. Does nothing for one without the annotation, or whose token does not
-// expire. ERROR_INVALID: the annotation is wrong.
+// The newest version of a worker's Secret. Does nothing for a Secret without the annotation or with a token that does
+// not expire. ERROR_INVALID: the annotation is wrong.
 struct error *renewals_see(struct renewals *renewals, const char *key, const struct json *secret,
                            const struct worker_spec *spec, const struct token_life *life,
                            const struct exec_policy *policy);
 void renewals_forget(struct renewals *renewals, const char *key);
 
-// Does what is due; returns the monotonic time of the next call needed.
+// Performs the due work; returns the monotonic time of the next call needed.
 int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now);
 // The connection is about to be closed.
 void renewals_stop(struct renewals *renewals);

@@ -14,7 +14,7 @@ char *api_resources_path(const char *group, const char *version);
 // no API server serves, such as "../x/v1".
 char *api_resources_version_path(const char *api_version);
 
-// The plural of a kind whose objects have a namespace; NULL: it is not served.
+// The plural of a namespaced kind; NULL: it is not served.
 const char *api_resources_plural(const struct json *list, const char *kind);
 
 // The resource of this name ("jobs", "jobs/status") in a list; NULL if it is not served.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Kubernetes Events (events.k8s.io/v1), which report to users what the host did with their objects. The first
+// Writes Kubernetes Events (events.k8s.io/v1), which report the host's actions to the users of the objects. The first
 // occurrence creates the Event, the second makes it a series, later ones are counted and flushed at intervals. Events
 // are best-effort: those that the server rejects, or that exceed the rate limit, are dropped. A recorder belongs to the
 // thread of its client.
@@ -13,7 +13,7 @@ struct event {
     const char *api_version, *kind, *namespace_, *name, *uid; // namespace_ "" for cluster-scoped
     bool warning;                                             // type Warning, else Normal
     const char *reason;                                       // "Placed": why, for programs; at most 128 bytes
-    const char *action;                                       // "Place": what was done or tried; at most 128 bytes
+    const char *action;                                       // "Place": the action or attempt; at most 128 bytes
     const char *note;                                         // human-readable; truncated at 1024 bytes
 };
 

@@ -36,7 +36,7 @@ void lease_release(struct lease *lease, struct moment now) {
     lease->at_ns = now.mono_ns;
 }
 
-// Earlier than `period_ns`, so that several processes do not ask at once, and what changed is seen in time.
+// Earlier than `period_ns`, so that several processes do not read at once, and changes are seen in time.
 static int64_t jittered(struct lease *lease, struct moment now, int64_t period_ns) {
     int64_t spread_ns = period_ns / 5;
     return now.mono_ns + period_ns - (spread_ns > 0 ? (int64_t)random_below(&lease->random, (uint64_t)spread_ns) : 0);
@@ -140,7 +140,7 @@ static void hold(struct lease *lease, int64_t sent_ns) {
     if (!lease->mine)
         lease->term++;
     lease->mine = true;
-    lease->leaving = lease->leaving || !lease->wanted; // taken by a request whose answer was lost
+    lease->leaving = lease->leaving || !lease->wanted; // acquired by a request without an answer
     if (sent_ns > 0 && !lease->leaving)
         lease->until_ns = clock_later(lease->until_ns, sent_ns + lease->renew_ns);
 }

@@ -31,7 +31,7 @@ struct lease_options {
     uint64_t seed;
 };
 
-// What the Lease says.
+// The spec of a Lease.
 struct lease_record {
     char holder[LEASE_IDENTITY_MAX]; // "": nobody
     char acquired[CLOCK_RFC3339_MAX], renewed[CLOCK_RFC3339_MAX];
@@ -66,21 +66,21 @@ struct lease { // fields are written by lease.c only
 
 void lease_init(struct lease *lease, const struct lease_options *options);
 
-// Whether it is to be held; initially not. What is held is not given back by this.
+// Whether the Lease should be held; initially not. This does not release a held Lease.
 void lease_want(struct lease *lease, bool wanted);
 // No longer held from now on. The Lease is given back with the next request, unless it is wanted again before; the work
 // that it protects must have ended.
 void lease_release(struct lease *lease, struct moment now);
 
-// The request that is due, whose strings are valid until the next call; LEASE_NONE: none before *at_ns. A read of many
+// The due request, with strings that are valid until the next call; LEASE_NONE: none before *at_ns. A read of many
 // Leases may stand for LEASE_GET, see lease_observe.
 enum lease_request lease_next(struct lease *lease, struct moment now, struct request *request, int64_t *at_ns);
 // It is being sent: nothing else is due until it is answered.
 void lease_sent(struct lease *lease, enum lease_request type, struct moment now);
 // Its answer; NULL: it was cancelled, and its outcome is unknown.
 void lease_answer(struct lease *lease, const struct response *response, struct moment now);
-// What a list that was sent at `sent_ns` says of it: the object; NULL: it does not exist. Ignored if a write of it was
-// in flight then or since.
+// The Lease in a list that was requested at `sent_ns`; NULL: it does not exist. Ignored if a write was in flight then
+// or since.
 void lease_observe(struct lease *lease, const struct json *object, int64_t sent_ns, struct moment now);
 
 // Another process holds the Lease, as far as is known.

@@ -88,7 +88,7 @@ static const struct json *status_of(const struct json *statuses, const char *nam
     return NULL;
 }
 
-// In-place resizing: the scheduler counts the most of what is asked for, allocated and in use.
+// In-place resizing: the scheduler counts the maximum of the requested, allocated and used amounts.
 static void read_container(const struct json *container, const struct json *statuses, struct resource_list *out) {
     struct resource_list other;
     read_resources(json_get(container, "resources"), out);

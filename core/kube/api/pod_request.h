@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod asks of a node, as the scheduler counts it (component-helpers resource.PodRequests): its containers and
-// sidecars together, or an init container with the sidecars started before it, whichever is more, and the overhead.
-// Where a container has a limit and no request, the limit counts, which is what the API server makes of it.
+// The resources that a pod requests, as the scheduler counts them (component-helpers resource.PodRequests): its
+// containers and sidecars together, or an init container with the sidecars started before it, whichever is more, and
+// the overhead. Where a container has a limit and no request, the limit counts, as the API server defaults the request.
 #ifndef WHARF_KUBE_API_POD_REQUEST_H
 #define WHARF_KUBE_API_POD_REQUEST_H
 
@@ -29,7 +29,7 @@ int64_t resource_get(const struct resource_list *list, const char *name); // 0: 
 // Adds up, without overflow; an amount of 0 is left out. False: there is no room.
 bool resource_add(struct resource_list *list, const char *name, int64_t amount);
 
-// A ResourceList of the API ({"cpu":"500m"}); what is not a quantity is left out.
+// A ResourceList of the API ({"cpu":"500m"}); other values than quantities are left out.
 void resource_read(const struct json *value, struct resource_list *out);
 
 // `spec` is a PodSpec; `status` a PodStatus or NULL: what containers have been resized to, or have been given, counts

@@ -41,7 +41,7 @@ struct error *token_request_make(const char *namespace_, const char *service_acc
                                  const char *audience, struct token_request *out);
 void token_request_clear(struct token_request *request);
 
-// The token of the answer, free(), and when it expires (wall clock; 0: not given). Errors say what the server answered.
+// The token of the answer, free(), and when it expires (wall clock; 0: not given). Errors quote the server's message.
 struct error *token_request_read(const struct response *response, char **token, int64_t *expires_wall_ns);
 
 #endif

@@ -344,7 +344,7 @@ static struct queued_request *first_late(const struct client *client, struct mom
     return queued;
 }
 
-// Requests in flight whose gate has closed are waited for no longer: the next holder of the lease may begin.
+// Requests in flight end when their gate closes: the next holder of the lease may begin.
 static void end_late(struct client *client, struct moment now) {
     for (struct queued_request *queued; (queued = first_late(client, now));) {
         client->transport->ops->cancel(client->transport, queued->exchange);

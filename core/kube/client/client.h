@@ -37,7 +37,7 @@ struct error *client_submit(struct client *client, const struct request *request
 // The handler will not be called. A request already sent may still take effect.
 void client_cancel(struct client *client, uint64_t id);
 
-// Sends what was submitted. Returns the monotonic time of the next call needed, or CLOCK_NEVER.
+// Sends submitted requests. Returns the monotonic time of the next call needed, or CLOCK_NEVER.
 int64_t client_tick(struct client *client, struct moment now);
 
 // Requests submitted and not yet completed.

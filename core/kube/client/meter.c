@@ -5,7 +5,7 @@ const int64_t meter_bounds_ns[METER_BUCKETS - 1] = {
     5 * CLOCK_MS, 25 * CLOCK_MS, 100 * CLOCK_MS, 500 * CLOCK_MS, 2500 * CLOCK_MS, 10 * CLOCK_SECOND,
 };
 
-// There is one writer: what it stores need not be one operation with what it read.
+// There is one writer: reads and stores need not be one atomic operation.
 #define READ(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
 #define WRITE(counter, value) atomic_store_explicit(&(counter), (value), memory_order_relaxed)
 #define COUNT(counter, more) WRITE(counter, READ(counter) + (more))

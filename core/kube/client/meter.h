@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the thread of one cluster counts, for metrics: written on that thread, read from any. It outlives the clients
+// Counters of one cluster's thread, for metrics: written on that thread, read from any. It outlives the clients
 // and reflectors that it is given to.
 #ifndef WHARF_KUBE_CLIENT_METER_H
 #define WHARF_KUBE_CLIENT_METER_H
@@ -52,7 +52,7 @@ void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns);
 
 // When the client certificate expires (since 1970; 0: there is none).
 void meter_expiry(struct meter *meter, int64_t expires_ns);
-// What is in use, and when the bearer token expires (as above; 0: there is none, or it does not say).
+// The credentials in use, and when the bearer token expires (as above; 0: there is none, or it does not say).
 void meter_credentials(struct meter *meter, enum credentials_kind kind, int64_t token_ns);
 
 void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more);

@@ -28,8 +28,8 @@ struct probe {
     bool ever_heard;
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
-    bool failed;            // the last probe timed out or did not get a connection, whatever else was received
-    unsigned failures;      // probes in a row that were refused or broke, whatever open watches bring
+    bool failed;            // the last probe timed out or did not get a connection, even if other data was received
+    unsigned failures;      // probes in a row that were refused or broke, even if open watches bring data
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
     bool known;             // the uid was read
@@ -177,7 +177,7 @@ static void read_end(struct probe *probe) {
         ask_again(probe, PROBE_ERROR_NS);
 }
 
-// One sentence, without what can be done.
+// One sentence, without advice.
 static char *describe(const struct probe *probe) {
     const char *said = probe->answer.message ? probe->answer.message : "no response yet";
     if (probe->contact != CONTACT_REJECTED)

@@ -21,7 +21,7 @@
 #define PROBE_SUSPECT_NS (18 * CLOCK_SECOND) // of silence, with a probe unanswered
 #define PROBE_LOST_NS (40 * CLOCK_SECOND)
 #define PROBE_AGAIN_NS (1 * CLOCK_SECOND) // minimum between two probes
-// The same after the first probes whose connection is refused or breaks: it may be that of one API server of several
+// The same after the first probes with a refused or broken connection: it may be that of one API server of several
 // which is restarted, and the next one reaches another.
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
@@ -60,7 +60,7 @@ void probe_ended(struct probe *probe, const struct http_result *result);
 // When the last byte was received, with the precision of ticks; 0: never. Monotonic.
 int64_t probe_heard_ns(const struct probe *probe);
 
-// Does what is due; returns the monotonic time of the next call needed. Called like reflector_tick.
+// Performs the due work; returns the monotonic time of the next call needed. Called like reflector_tick.
 int64_t probe_tick(struct probe *probe, struct moment now);
 
 #endif

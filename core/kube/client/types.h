@@ -50,7 +50,7 @@ enum reason {
 const char *reason_text(enum reason reason); // "AlreadyExists"
 // The same request will not succeed before somebody changes rights, quotas, the configuration or the request.
 bool reason_is_permanent(enum reason reason);
-// Of rights: what is not needed is not asked for again soon.
+// Of rights: an optional request is not repeated soon.
 bool reason_is_refusal(enum reason reason);
 
 struct response {
@@ -106,7 +106,7 @@ enum contact {
 #define CONTACTS (CONTACT_REJECTED + 1)
 const char *contact_name(enum contact contact); // "good"
 
-// What was counted about one API server, see meter.h.
+// Counters about one API server, see meter.h.
 #define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
 #define METER_SERIES 24 // verbs and codes told apart; further ones are METER_OTHER
 
@@ -120,7 +120,7 @@ enum meter_verb {
     METER_OTHER
 };
 
-// What became of the Events of pods.
+// Outcomes of the Events of pods.
 enum meter_pods {
     METER_PODS_WATCHED, // 1 while they are watched
     METER_PODS_RECEIVED,
@@ -128,11 +128,11 @@ enum meter_pods {
     METER_PODS_OTHER,    // of pods that do not belong to a mirror
     METER_PODS_LIMITED,  // dropped: over the limit of a mirror and reason
     METER_PODS_CROWDED,  // dropped: too many wait to be looked up
-    METER_PODS_UNREAD,   // dropped: the pod, or what owns it, could not be read
+    METER_PODS_UNREAD,   // dropped: the pod or its owner could not be read
     METER_PODS
 };
 
-// With what the host authenticates itself.
+// The kind of the host's credentials.
 enum credentials_kind { CREDENTIALS_NONE, CREDENTIALS_TOKEN, CREDENTIALS_CERTIFICATE, CREDENTIALS_PLUGIN };
 
 struct meter_series {

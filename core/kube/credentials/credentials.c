@@ -233,7 +233,7 @@ static void warn_once(struct credentials *credentials, const char *message, cons
     credentials->warned = hash;
 }
 
-// What a plugin gave counts only as long as that plugin is the one to run.
+// The credential of a plugin is valid only while the kubeconfig names that plugin.
 static void replace_plugin(struct credentials *credentials, const struct endpoint *fresh, struct moment now) {
     struct exec_source *source = &credentials->exec;
     if (!credentials->secure || exec_plugin_equal(source->plugin, fresh->exec)) {

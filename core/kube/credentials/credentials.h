@@ -29,7 +29,7 @@ enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
 
 struct credentials {
     const struct endpoint *endpoint;   // the transport's, or `own`
-    struct endpoint *own;              // what the kubeconfig says since it changed; NULL: it has not
+    struct endpoint *own;              // the changed kubeconfig's; NULL: no change yet
     bool secure;                       // false for http: no credentials are sent
     bool moved;                        // the kubeconfig now names another address
     struct pem_set *pem_set;           // never NULL
@@ -49,7 +49,7 @@ struct error *credentials_open(struct credentials *credentials, const struct end
                                void (*wake)(void *ctx), void *ctx, struct moment now);
 void credentials_close(struct credentials *credentials);
 
-// Reloads what is due. True if the client certificate changed: connections that use the old one must be closed.
+// Reloads due credentials. True if the client certificate changed: streams with the old certificate must end.
 bool credentials_update(struct credentials *credentials, struct moment now);
 
 // The monotonic time of the next update that must not wait for a request.

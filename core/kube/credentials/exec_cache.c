@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin gave last, for all transports of one endpoint (exec_plugin.h).
+// The last credential of a plugin, for all transports of one endpoint (exec_plugin.h).
 #include "core/kube/credentials/exec_plugin.h"
 
 #include "core/base/text.h"

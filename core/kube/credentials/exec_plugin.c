@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a plugin, and what it printed (exec_plugin.h).
+// The configuration and the output of a plugin (exec_plugin.h).
 #include "core/kube/credentials/exec_plugin.h"
 
 #include "core/base/clock.h"

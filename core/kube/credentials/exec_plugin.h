@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exec credential plugins (client.authentication.k8s.io v1 and v1beta1): a program that prints a token or a client
-// certificate. Here is what a kubeconfig says about one, one run of it, and what it printed.
+// certificate. This module has the plugin's configuration, one run of the plugin, and the credential in its output.
 #ifndef WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
 #define WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
 
@@ -13,14 +13,14 @@
 struct exec_plugin {
     char *where;        // for messages: "w1.kubeconfig:12: users[0].user.exec"
     char *command;      // as the kubeconfig has it
-    char *directory;    // what a relative command is below; NULL: a text, without relative commands
+    char *directory;    // base of a relative command; NULL: a text, without relative commands
     char *api_version;  // "client.authentication.k8s.io/v1"
     char **args;        // args[0] is the command; ends with NULL
     char **env;         // "NAME=value", besides the environment of this process; ends with NULL
     char *info;         // KUBERNETES_EXEC_INFO
     char *install_hint; // one line; NULL: none
     struct exec_policy *policy;
-    struct exec_cache *cache; // NULL: what it gives is not shared
+    struct exec_cache *cache; // NULL: credentials are not shared
 };
 void exec_plugin_free(struct exec_plugin *plugin); // NULL is fine
 
@@ -37,16 +37,16 @@ struct exec_credential {
 };
 void exec_credential_clear(struct exec_credential *credential);
 
-// What a plugin gave last, so that several transports of one endpoint do not each run it. From any thread; NULL is
-// fine.
+// The plugin's last credential, so that the transports of one endpoint do not each run the plugin. From any thread;
+// NULL is fine.
 struct exec_cache *exec_cache_new(void); // NULL when out of memory
 void exec_cache_free(struct exec_cache *cache);
 void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fresh);
-// A copy of it, if it is valid beyond `until_ns` (wall clock) and not `other_than` (NULL: whatever it is).
+// A copy of it, if it is valid beyond `until_ns` (wall clock) and not `other_than` (NULL: any).
 bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
                     struct exec_credential *out);
 
-// Reads what a plugin printed: an ExecCredential of the plugin's version. Nothing of it is in an error's message.
+// Reads a plugin's output, an ExecCredential of the plugin's version. No error message quotes the output.
 struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,
                                    struct exec_credential *out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a credential plugin (exec_plugin.h): a process group of its own, with pipes for what it prints.
+// One run of a credential plugin (exec_plugin.h): a separate process group, with pipes for the output.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -179,7 +179,7 @@ static void keep_tail(struct plugin_run *run, const char *bytes, size_t len) {
     run->tail_len += len;
 }
 
-// Reads what is there, but not for ever. False if it is too much.
+// Reads available output, at most CHUNKS times. False if there is too much output.
 static bool drain(struct plugin_run *run, int *fd, bool output) {
     char bytes[4096];
     for (size_t i = 0; *fd >= 0 && i < CHUNKS; i++) {

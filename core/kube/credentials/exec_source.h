@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a credential plugin runs: before the first request, shortly before what it gave expires, and after the server
-// rejected that; one run at a time. Belongs to one thread, and never blocks but to stop a run.
+// When a credential plugin runs: before the first request, shortly before its credential expires, and after the server
+// rejected the credential; one run at a time. Belongs to one thread, and never blocks but to stop a run.
 #ifndef WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
 #define WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which commands kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and what
-// it runs has the host's rights.
+// Which commands kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
+// commands run with the host's rights.
 #ifndef WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
 #define WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
 
@@ -13,19 +13,19 @@
 struct exec_policy {
     char **allow; // names, searched in PATH, and absolute paths
     size_t n_allow;
-    // What a kubeconfig that is no file of this machine may set in their environment. Not given: exec_policy.c has
-    // some.
+    // Variables that a kubeconfig from a text may set in the environment of plugins. Not given: the defaults in
+    // exec_policy.c.
     char **env;
     size_t n_env;
     bool env_is_given;
     bool any;       // every command: a user's own kubeconfig, in a command that this user runs
     bool own_entry; // the exec entry is the host's own, of a kubeconfig from a text: its `env` is trusted
-    char *setting;  // what would allow a command, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
+    char *setting;  // the setting that allows commands, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
 };
 
 // A copy in *out. False when out of memory.
 bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
-bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // in what they allow
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // equal permissions
 void exec_policy_clear(struct exec_policy *policy);
 void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
 

@@ -54,15 +54,15 @@ struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint *
 // A number that changes when the file at the path is changed, replaced, created or removed.
 uint64_t endpoint_file_stamp(const char *path);
 
-// Whether both lead to the same server in the same way: URL, proxy, tls-server-name, and whether it is verified. What
-// else differs are credentials, which can be replaced without a new connection.
+// Whether both lead to the same server in the same way: URL, proxy, tls-server-name, and whether it is verified. All
+// other differences are credentials, which can be replaced without a new connection.
 bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b);
 
-// Another reference, for a second user on whatever thread; nobody may change the endpoint from then on.
+// Another reference, for a second user on any thread; the endpoint must not change from then on.
 struct endpoint *endpoint_hold(struct endpoint *endpoint);
 
-// One file. `context` NULL or "": current-context. Errors name the file and field, what was found and what was
-// expected; auth-provider and basic authentication give ERROR_UNSUPPORTED. `policy` NULL: no command may be run.
+// One file. `context` NULL or "": current-context. Errors name the file, the field, the found and the
+// expected value; auth-provider and basic authentication give ERROR_UNSUPPORTED. `policy` NULL: no command may be run.
 struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
                               struct endpoint **out);
 
@@ -83,7 +83,7 @@ struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
 // several CAs, at least one). NULL: no problem.
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
 
-// What a bearer token may consist of.
+// Checks the characters of a bearer token.
 struct error *endpoint_check_token(const char *token);
 
 // The bearer token, also from a credential plugin, for which this waits; free(). NULL: the endpoint has none.

@@ -53,7 +53,7 @@ static struct error *add_list(struct headers *headers, const struct kubeconfig_e
     return error;
 }
 
-// As headerKeyEscape: what may not be in a header's name, and %, is percent-encoded.
+// As headerKeyEscape: percent-encodes % and the characters that a header's name may not have.
 static bool escape(struct buffer *out, const char *key) {
     static const char legal[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&'*+-.^_`|~";
     for (const char *c = key; *c; c++)

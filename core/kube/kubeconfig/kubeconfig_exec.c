@@ -108,7 +108,7 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return !text || json_set(object, key, json_new_string(text));
 }
 
-// What the cluster's extension for plugins says, any JSON.
+// The cluster's extension for plugins, any JSON.
 static bool set_config(struct json *object, const struct kubeconfig_entry *cluster) {
     const struct json *list = json_get(cluster->value, "extensions");
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
@@ -119,7 +119,7 @@ static bool set_config(struct json *object, const struct kubeconfig_entry *clust
     return true;
 }
 
-// clientauthentication.Cluster, whose fields are named as in the kubeconfig.
+// clientauthentication.Cluster. The fields have the names of the kubeconfig.
 static struct json *describe_cluster(const struct kubeconfig_entry *cluster, const struct endpoint *endpoint) {
     AUTO_BUFFER(ca, PEM_BASE64_MAX);
     if (endpoint->ca_pem && !text_base64_encode(endpoint->ca_pem, strlen(endpoint->ca_pem), &ca))

@@ -11,7 +11,7 @@ struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, stru
 struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint);
 
-// Parts of the latter. The endpoint has what kubeconfig_read_cluster reads (kubeconfig_exec.c, kubeconfig_as.c).
+// Parts of the latter. The endpoint already has the fields of the cluster (kubeconfig_exec.c, kubeconfig_as.c).
 struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint);
 struct error *kubeconfig_read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint);

@@ -22,7 +22,7 @@ struct budget {
     size_t max_frame;        // bytes of one event of a watch
     size_t max_buffered;     // bytes of all incomplete responses and frames together
     size_t max_queued;       // bytes queued for the engine, see inbox.h
-    size_t max_kept;         // bytes kept of what the cluster has besides workloads and mirrors: nodes, pods
+    size_t max_kept;         // bytes kept about other objects than workloads and mirrors: nodes, pods
     const atomic_bool *stop; // once true, parsing stops; may be NULL
     size_t buffered, kept;   // currently
 };
@@ -31,7 +31,7 @@ struct budget {
 void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
                  const atomic_bool *stop);
 
-// The same of a budget in use: what is buffered or kept stays counted. A message whose maximum was set before keeps it.
+// The same for a budget in use: buffered and kept bytes stay counted. A message keeps a maximum that was set before.
 void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes);
 
 // The defaults if `budget` is NULL.
@@ -41,8 +41,8 @@ const struct budget *budget_or_default(const struct budget *budget);
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_give(struct budget *budget, size_t bytes);
 
-// What is kept, of which `before` bytes are counted, has `bytes` now. False: together with what else is kept that
-// exceeds the maximum; nothing is counted then. Less than before is always counted. NULL: no limit.
+// Kept data of `before` counted bytes now has `bytes`. False: all kept data together would exceed the maximum; nothing
+// is counted then. Less than before is always counted. NULL: no limit.
 bool budget_keep(struct budget *budget, size_t before, size_t bytes);
 
 #endif

@@ -16,7 +16,7 @@ struct object {
     struct json *value; // an object with metadata.name
     char *text;         // `value` as compact JSON, NUL-terminated
     size_t len;
-    size_t size; // of the text that came, with what was stripped
+    size_t size; // of the received text, before stripping
     // Not NULL: a stub of an object over maxObjectSize or maxObjectNodes, and this is the reason ("it has 9000000
     // bytes, and maxObjectSize is 2097152"). `value` has apiVersion, kind, and of metadata name, namespace, uid,
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
@@ -31,11 +31,11 @@ struct object {
 struct object_limits {
     const struct budget *budget; // NULL: the defaults
     const char *const *kept;     // JSON pointers of short values kept in stubs, NULL-terminated; may be NULL
-    const char *const *only; // patterns of what is not cut off before it is parsed (prune.h); NULL: everything is kept
+    const char *const *only;     // patterns of the fields to parse, others are cut off first (prune.h); NULL: all
 };
 
 // Takes ownership of `value`, also on failure. `api_version` and `kind`, which may be NULL, are filled in if missing
-// (items of a list). Errors name what is missing: not an object, no metadata, no name, no uid, no resourceVersion.
+// (items of a list). Errors name the missing part: not an object, no metadata, no name, no uid, no resourceVersion.
 struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out);
 // The same from text: stripped fields are not even parsed. `text` need not be NUL-terminated and may be surrounded by
 // white space. Also returns the errors of json_parse.

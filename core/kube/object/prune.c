@@ -69,7 +69,7 @@ static bool put_member(struct pruning *pruning, const char *text, const struct s
     return ok;
 }
 
-// Whether the text ends with the bracket after what was read up to `at`.
+// Whether the text ends with the bracket after `at`.
 static bool is_closed(const char *text, size_t len, size_t at, char bracket) {
     size_t end = scan_space(text, at > 0 ? at : 1, len);
     return end < len && text[end] == bracket;

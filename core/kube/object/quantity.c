@@ -18,7 +18,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// Digits with at most one point. Returns what follows, or NULL.
+// Digits with at most one point. Returns the rest of the text, or NULL.
 static const char *read_digits(const char *text, struct digits *out) {
     bool point = false;
     for (; is_digit(*text) || (*text == '.' && !point); text++) {
@@ -72,7 +72,7 @@ static int64_t whole_of(const struct digits *digits) {
     return value;
 }
 
-// Doubles the digits after the point; returns what is carried over it. They are within `digits`.
+// Doubles the digits after the point; returns the carry over the point. The digits after it are within `digits`.
 static int double_fraction(struct digits *digits) {
     int carry = 0;
     for (int64_t i = digits->count; i > digits->point; i--) {
@@ -105,7 +105,7 @@ bool quantity_parse(const char *text, bool milli, int64_t *value) {
     int64_t whole = whole_of(&digits);
     for (unsigned i = 0; i < binary; i++)
         whole = int64_plus(int64_times(whole, 2), double_fraction(&digits));
-    if (binary && milli) // a thousand times what is after the point, a digit at a time
+    if (binary && milli) // a thousand times the fraction, a digit at a time
         for (int i = 0; i < 3; i++, digits.point++)
             whole = int64_plus(int64_times(whole, 10), digits.point < digits.count ? digits.digit[digits.point] : 0);
     if (has_fraction(&digits) && whole < INT64_MAX)

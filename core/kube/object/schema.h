@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an API server knows a field of a kind, by its OpenAPI v3 document. A server whose version of the kind is too
-// old drops an unknown field from every object without a word.
+// Whether an API server knows a field of a kind, by its OpenAPI v3 document. A server with an older
+// version of the kind silently drops an unknown field from every object.
 #ifndef WHARF_KUBE_OBJECT_SCHEMA_H
 #define WHARF_KUBE_OBJECT_SCHEMA_H
 

@@ -109,7 +109,7 @@ static void shift(struct span *member, size_t by) {
     member->end += by;
 }
 
-// The offset of the value of `key`, whose end is not looked for; 0 if absent.
+// The offset of the value of `key`, without finding the value's end; 0 if absent.
 static size_t value_of(const char *text, size_t len, const char *key) {
     struct span member = {0};
     while (next_key(text, len, member.end, &member)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locates parts of a JSON text by nesting, without parsing it: the type of a watch frame, and what is stripped from an
-// object before parsing (managedFields are often larger than the rest).
+// Locates parts of a JSON text by nesting, without parsing it: the type of a watch frame, and the fields that are
+// stripped from an object before parsing (managedFields are often larger than the rest).
 #ifndef WHARF_KUBE_OBJECT_SPAN_H
 #define WHARF_KUBE_OBJECT_SPAN_H
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit of a copied status. A larger one, as a worker has it, is reduced before the engine sees it: neither the
-// management cluster's etcd nor the engine's thread pays for it. What says how the object stands is kept: its
+// management cluster's etcd nor the engine's thread pays for it. The fields that describe the state are kept:
 // conditions, counts and other short values.
 #ifndef WHARF_KUBE_OBJECT_STATUS_LIMIT_H
 #define WHARF_KUBE_OBJECT_STATUS_LIMIT_H
 
 #include "core/kube/object/object.h"
 
-// As many bytes as one JSON value counts at least: short ones are what takes time.
+// One JSON value counts at least as many bytes: short values take the time.
 #define STATUS_VALUE_BYTES 16
 
-// Reduces the status of an object to `max` bytes, and to one value for each STATUS_VALUE_BYTES of them; `reduced` says
-// then what was left out. In this order, until it is small enough: long messages are cut; the largest lists and
+// Reduces the status of an object to `max` bytes, and to one value for each STATUS_VALUE_BYTES of them; `reduced` then
+// names the omitted parts. In this order, until it is small enough: long messages are cut; the largest lists and
 // mappings, then the longest texts, short members beyond the first 64, and the largest conditions are left out. Whole
 // members of a status are optional in the API of every kind but for a few short texts. 0: no limit.
 struct error *status_limit(struct object *object, size_t max);

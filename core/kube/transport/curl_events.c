@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for libcurl's sockets, and running only the exchanges whose socket is ready or whose time has come
+// Waiting for libcurl's sockets, and running only the exchanges with a ready socket or a due timeout
 // (curl_internal.h). docs/architecture.md says why not with curl_multi_perform.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -115,7 +115,7 @@ static int earlier(int timeout_ms, long other_ms) {
     return other_ms >= 0 && other_ms < timeout_ms ? (int)other_ms : timeout_ms;
 }
 
-// As in libcurl's own poll: a read shows what an error is.
+// As in libcurl's own poll: a read returns the cause of an error.
 static int ready_of(const struct pollfd *socket) {
     return (socket->revents & (POLLIN | POLLERR | POLLHUP) ? CURL_CSELECT_IN : 0) |
            (socket->revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (socket->revents & POLLNVAL ? CURL_CSELECT_ERR : 0);

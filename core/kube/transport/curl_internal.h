@@ -22,7 +22,7 @@ struct curl_transport;
 struct pool {
     CURLM *multi;
     struct curl_transport *transport;
-    struct pollfd *sockets; // what libcurl waits for, and idle connections (IDLE_EVENTS)
+    struct pollfd *sockets; // libcurl's, and idle connections (IDLE_EVENTS)
     size_t n_sockets, cap_sockets;
     bool failed; // the multi handle is unusable
 };
@@ -122,8 +122,8 @@ bool pool_set_up(struct pool *pool);
 bool events_open(struct curl_transport *transport);
 void events_close(struct curl_transport *transport);
 bool events_attach(struct pool *pool);                               // a new one; false when out of memory
-void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
-void events_run_due(struct pool *pool);                              // exchanges whose time has come; none: fine
+void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run the ready exchanges
+void events_run_due(struct pool *pool);                              // exchanges with a due timeout; none: fine
 void events_closed(struct curl_transport *transport, int fd);        // before libcurl closes the socket
 
 // curl_response.c: libcurl callbacks, and completion of an exchange, which calls its handler.

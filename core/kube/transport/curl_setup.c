@@ -42,7 +42,7 @@ static struct error *set_tls_name(struct curl_transport *transport, const char *
     AUTO_TEXT shown = server_url_authority(&transport->url, transport->url.has_port);
     if (!target || !shown)
         return error_no_memory();
-    AUTO_TEXT route = text_format("::%s", target); // whatever the host and port
+    AUTO_TEXT route = text_format("::%s", target); // for every host and port
     transport->connect_to = route ? curl_slist_append(NULL, route) : NULL;
     transport->host = text_format("Host: %s", shown);
     transport->base_url = server_url_base(&transport->url, name);

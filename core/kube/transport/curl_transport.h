@@ -25,7 +25,7 @@ void curl_transport_limit(struct transport *transport, struct budget *budget);
 // when out of memory.
 bool curl_transport_header(struct transport *transport, const char *header);
 
-// A header of the response to an exchange whose stream is open, for its handler; NULL: absent. Valid during the call of
+// A header of the response to an exchange with an open stream, for its handler; NULL: absent. Valid during the call of
 // the handler.
 const char *curl_transport_response_header(struct transport *transport, uint64_t id, const char *name);
 
@@ -43,7 +43,7 @@ void curl_transport_recheck(struct transport *transport);
 // thread.
 int64_t curl_transport_expiry(struct transport *transport);
 
-// With what requests authenticate themselves, and the bearer token among it, or NULL; valid until the next call of any
+// The kind of the credentials in use, and the bearer token, or NULL; valid until the next call of any
 // function. Returns a number that changes with it. Only on the transport's thread.
 uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Until when requests that change something may be sent: while this process holds the lease of what they change. The
-// time is moved by whoever renews the lease, on any thread; it is read when a request is handed to the transport, again
+// The time until which writes may be sent: while this process holds the lease of the written objects. The
+// thread that renews the lease moves the time; it is read when a request is handed to the transport, again
 // by the transport once it is connected, and while the request is in flight, which ends when the lease does.
 #ifndef WHARF_KUBE_TRANSPORT_GATE_H
 #define WHARF_KUBE_TRANSPORT_GATE_H
@@ -12,7 +12,7 @@
 
 struct gate {
     _Atomic int64_t until_ns;   // monotonic; 0: closed
-    atomic_bool draining;       // nothing more is sent, and what is in flight may end
+    atomic_bool draining;       // no more requests are sent; requests in flight may end
     _Atomic uint32_t in_flight; // requests between gate_enter and gate_exit
     _Atomic uint32_t unknown;   // requests ever that ended without an answer, so may still take effect
 };
@@ -29,8 +29,8 @@ static inline bool gate_is_open(const struct gate *gate, int64_t now_ns) {
     return !gate || now_ns < atomic_load(&gate->until_ns);
 }
 
-// Around a request. Whoever drains sets `draining` before it reads `in_flight`, and a request is counted before it asks
-// whether it may be sent: one of the two sees the other.
+// Around a request. A thread that drains sets `draining` before it reads `in_flight`, and a request is counted before
+// the check of `draining`: one of the two sees the other.
 static inline void gate_enter(struct gate *gate) {
     if (gate)
         atomic_fetch_add(&gate->in_flight, 1);

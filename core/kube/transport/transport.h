@@ -43,7 +43,7 @@ struct http_result {
     const char *content_type; // "" if absent
     int64_t retry_after_ns;   // from Retry-After in seconds; -1: absent
     const char *warning;      // text of Warning: 299 headers, or NULL
-    const char *problem;      // not HTTP_ANSWERED: one sentence saying what failed; else NULL
+    const char *problem;      // not HTTP_ANSWERED: one sentence about the failure; else NULL
     bool stalled;             // ended because of stall_ns
     bool too_large;           // ended because of max_body or the budget of all responses
 };
@@ -63,7 +63,7 @@ struct http_handler {
 
 struct transport;
 struct transport_ops {
-    // Copies what it needs of the request. Returns an id that is valid until `done`; 0: out of memory, and `done` will
+    // Copies the request. Returns an id that is valid until `done`; 0: out of memory, and `done` will
     // not be called.
     uint64_t (*submit)(struct transport *transport, const struct http_request *request,
                        const struct http_handler *handler);

@@ -171,7 +171,7 @@ static bool send_all(struct tunnel *tunnel, const struct buffer *text, int64_t u
     return true;
 }
 
-// Appends what comes until `done` says that it is enough, or until the end.
+// Appends received bytes until there are enough, or until the end.
 static bool receive(struct tunnel *tunnel, struct buffer *out, size_t enough, bool head, int64_t until_ns) {
     char bytes[4096];
     while (head ? !out->data || !strstr(out->data, "\r\n\r\n") : out->len < enough) {

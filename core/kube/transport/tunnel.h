@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to a server whose protocol was changed by an upgrade (RFC 9110 section 7.8): bytes in both directions.
+// A connection to a server after an upgrade of the protocol (RFC 9110 section 7.8): bytes in both directions.
 #ifndef WHARF_KUBE_TRANSPORT_TUNNEL_H
 #define WHARF_KUBE_TRANSPORT_TUNNEL_H
 
@@ -28,8 +28,8 @@ struct error *tunnel_open(struct transport *transport, const char *path, const c
 void tunnel_close(struct tunnel *tunnel); // NULL is fine
 
 int tunnel_socket(const struct tunnel *tunnel);
-// Bytes read or written; 0: none now; -1: the connection is over. What has been read is not seen by poll(2): read until
-// 0 before it.
+// Bytes read or written; 0: none now; -1: the connection is over. poll(2) does not see bytes that were already read:
+// read until 0 first.
 ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len);
 ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len);
 

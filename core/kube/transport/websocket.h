@@ -11,7 +11,7 @@
 #define WEBSOCKET_ACCEPT 29 // with its NUL
 #define WEBSOCKET_MESSAGE_MAX ((size_t)1 << 20)
 
-// A new Sec-WebSocket-Key, and what Sec-WebSocket-Accept must be for one. False when libcrypto fails.
+// A new Sec-WebSocket-Key, and the Sec-WebSocket-Accept that belongs to a key. False when libcrypto fails.
 bool websocket_key(char out[WEBSOCKET_KEY]);
 bool websocket_accept(const char *key, char out[WEBSOCKET_ACCEPT]);
 bool websocket_key_is_valid(const char *key); // 16 bytes as base64
@@ -28,7 +28,7 @@ enum websocket_opcode {
 // Appends a whole message as one masked frame.
 bool websocket_put(struct buffer *out, enum websocket_opcode opcode, const void *bytes, size_t len);
 
-// What comes from the server. Zero-initialised but for the maxima (websocket_reader_init).
+// Data from the server. Zero-initialised but for the maxima (websocket_reader_init).
 struct websocket_reader {
     struct buffer raw;     // received, not yet read
     struct buffer message; // of frames that are not the last one of their message
@@ -56,7 +56,7 @@ struct websocket_frames {
 uint64_t websocket_frames_rest(const struct websocket_frames *frames);
 void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, size_t len);
 
-// Appends a server's close frame (RFC 6455 section 5.5.1); the reason is cut to what fits.
+// Appends a server's close frame (RFC 6455 section 5.5.1); the reason is cut to fit.
 void websocket_put_close(struct buffer *out, uint16_t code, const char *reason);
 
 #endif

@@ -10,7 +10,7 @@
 // client-go's defaultBackoff* (tools/cache/reflector.go).
 #define BACKOFF_FIRST_NS (800 * CLOCK_MS)
 #define BACKOFF_MAX_NS (30 * CLOCK_SECOND)
-// Of a server that was not heard at all: a refused connection costs little, and whoever comes back is to be used soon.
+// Without any answer: a refused connection costs little, and a returning server should be used soon.
 #define UNHEARD_FIRST_NS (1 * CLOCK_SECOND)
 #define UNHEARD_MAX_NS (15 * CLOCK_SECOND)
 #define UNHEARD_JITTER 8                 // up to an eighth

@@ -43,7 +43,7 @@ struct reflector_options {
     const char *namespace_;      // NULL or "": all
     bool cluster_scoped;
     bool metadata;                // of objects, metadata is enough (PartialObjectMetadata); a server may send more
-    bool from_now;                // nothing is passed on of lists: only what changes from then on
+    bool from_now;                // lists are not passed on, only later changes
     bool watch_list;              // try a streaming list first; falls back to pages if not served
     uint64_t seed;                // for jitter
     struct budget *budget;        // of the cluster, not owned; may be NULL
@@ -61,8 +61,8 @@ struct error *reflector_new(const struct reflector_options *options, struct tran
 // Cancels requests in flight; no handler is called after it.
 void reflector_free(struct reflector *reflector);
 
-// Does what is due. Returns the monotonic time of the next call needed, or CLOCK_NEVER. Must also be called after each
-// transport handler.
+// Performs the due work. Returns the monotonic time of the next call needed, or CLOCK_NEVER. Must also be called after
+// each transport handler.
 int64_t reflector_tick(struct reflector *reflector, struct moment now);
 
 // The cluster was replaced or restored to an older state, according to its namespace kube-system: calls `rewound` and

@@ -9,7 +9,7 @@
 
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define ABSENT_WAIT_MAX_NS (30 * CLOCK_SECOND)
-// API servers of one cluster may disagree for some seconds about what they serve.
+// API servers of one cluster may disagree for some seconds about the served kinds.
 #define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
 
 static void read_document(struct reflector *reflector, const struct json *document) {
