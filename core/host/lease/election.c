@@ -168,7 +168,7 @@ static void set_draining(struct lease_slot *slot, int64_t since_ns) {
         atomic_store(&gate->draining, since_ns > 0);
 }
 
-// Of a shard that is given up: all its requests have been answered.
+// Whether all requests of a shard that is given up were answered.
 static bool is_drained(const struct lease_slot *slot, struct moment now) {
     const struct gate *gate = gate_of(slot);
     return !gate || (atomic_load(&gate->in_flight) == 0 && atomic_load(&gate->unknown) == slot->unknown &&
@@ -470,7 +470,8 @@ static void handle_list(struct election *election, struct moment now) {
     lease_call_clear(&election->list);
 }
 
-// The release of a Lease needs its present version: somebody has changed the Lease, or a renewal was not answered.
+// The release of a Lease needs its present version: the Lease was changed by another process, or a renewal got no
+// answer.
 static bool has_to_read(const struct election *election) {
     for (size_t i = 0; i < election->n_slots; i++)
         if (election->slots[i].lease.mine && !election->slots[i].lease.known && !election->slots[i].call.id)
@@ -490,7 +491,7 @@ static void send_list(struct election *election, struct moment now) {
     election->list.sent_ns = now.mono_ns;
 }
 
-// Of a replica that ended long ago.
+// Deletes the Lease of a replica that ended long ago.
 static void remove_old(struct election *election, struct moment now) {
     for (size_t i = 0; i < election->observed.count && !election->removal && election->state.held > 0; i++) {
         struct observed_lease *s = &election->observed.list[i];

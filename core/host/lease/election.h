@@ -17,7 +17,7 @@
 #define ELECTION_SHARDS "wharf.dev/shards" // annotation of the Leases of shards: their number
 
 enum election_mode {
-    ELECTION_OFF,     // nothing is asked
+    ELECTION_OFF,     // no requests
     ELECTION_OBSERVE, // without election: another host is noticed
     ELECTION_ON
 };

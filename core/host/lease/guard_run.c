@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait for them
-#define FAILURES_TOLD 5                         // before lines about them are throttled
+#define FAILURES_LOGGED 5                       // before lines about them are throttled
 #define AGAIN_NS (2 * CLOCK_SECOND)             // after a failed request about a mirror
-#define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until it is told
-#define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and told again
+#define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until the first log line
+#define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and between later ones
 
 struct guarded_kind { // one kind, while mirrors are stopped
     struct guard_run *run;
@@ -46,14 +46,14 @@ struct guard_run {
     struct stop *stops;            // in the order in which they are submitted
     size_t submitted;
     struct moment now;
-    int64_t told_ns; // that the API server cannot be reached; 0: it can
-    bool seen, fencing, told_unreturned;
-    char told_leases[256]; // those that are missed
-    uint64_t stopped;      // since fencing began
+    int64_t logged_ns; // that the API server cannot be reached; 0: it can
+    bool seen, fencing, logged_unreturned;
+    char logged_leases[256]; // those that are missed
+    uint64_t stopped;        // since fencing began
     uint64_t suspended, deleted, failures;
     struct throttle failing; // lines about mirrors that cannot be stopped,
     int64_t fail_line_ns;    // the next one,
-    uint64_t untold;         // and how many were left out since the last one
+    uint64_t unlogged;       // and how many were left out since the last one
 };
 
 static void free_stop(struct stop *stop) {
@@ -70,16 +70,16 @@ static void free_stop(struct stop *stop) {
 }
 
 // All mirrors may fail for the same reason, every 2 s: after the first ones there is a line now and then.
-static void tell_failure(struct guard_run *run, const char *object, const char *kind, const char *error) {
+static void log_failure(struct guard_run *run, const char *object, const char *kind, const char *error) {
     run->failures++;
     if (run->now.mono_ns < run->fail_line_ns) {
-        run->untold++;
+        run->unlogged++;
         return;
     }
-    run->fail_line_ns = throttle_next(&run->failing, run->now.mono_ns, FAILURES_TOLD);
+    run->fail_line_ns = throttle_next(&run->failing, run->now.mono_ns, FAILURES_LOGGED);
     log_fields(LOG_ERROR, "the mirror cannot be stopped yet", {"object", object}, {"kind", kind}, {"error", error},
-               LOG_INT("moreSinceLast", run->untold));
-    run->untold = 0;
+               LOG_INT("moreSinceLast", run->unlogged));
+    run->unlogged = 0;
 }
 
 static void try_again(struct stop *stop) {
@@ -87,7 +87,7 @@ static void try_again(struct stop *stop) {
         stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
 }
 
-// The host may have been heard of since it was decided on. If it is missed once more, the mirror is listed again.
+// The host may have renewed its Lease since the decision. If the Lease expires again, the mirror is listed again.
 static bool is_wanted(const struct stop *stop) {
     return guard_is_fencing_of(&stop->run->guard.leases, stop->hash, stop->run->now);
 }
@@ -136,7 +136,7 @@ static void submit(struct stop *stop) {
         run->submitted++;
         return;
     }
-    tell_failure(run, stop->name, kind->plural_group, error_text(error));
+    log_failure(run, stop->name, kind->plural_group, error_text(error));
     error_free(error);
     drop(stop);
 }
@@ -176,7 +176,7 @@ static void on_stopped(void *ctx, struct response *response) {
         delete_instead(stop);
         return;
     } else {
-        tell_failure(run, object, plural, response->message);
+        log_failure(run, object, plural, response->message);
         try_again(stop);
     }
     free_stop(stop);
@@ -340,40 +340,41 @@ static int64_t keep_leases(struct guard_run *run) {
     return run->now.mono_ns + CLOCK_SECOND;
 }
 
-static void tell_unreturned(struct guard_run *run) {
+static void log_unreturned(struct guard_run *run) {
     const char *error = guard_unreturned(&run->guard);
-    if (*error && !run->told_unreturned)
+    if (*error && !run->logged_unreturned)
         log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet", {"error", error});
-    run->told_unreturned = *error;
+    run->logged_unreturned = *error;
 }
 
-static void tell(struct guard_run *run, bool fencing) {
+static void log_changes(struct guard_run *run, bool fencing) {
     bool seen = guard_has_seen(&run->guard.leases);
     if (seen && !run->seen)
         log_plain(LOG_INFO, "the Lease of the host is there: the guard watches it");
     run->seen = seen;
     char leases[256];
     guard_missed(&run->guard.leases, run->now, leases, sizeof leases);
-    if (fencing && strcmp(leases, run->told_leases) != 0)
-        log_fields(LOG_WARN, "the host was not heard of for fenceAfter: its mirrors here are stopped",
+    if (fencing && strcmp(leases, run->logged_leases) != 0)
+        log_fields(LOG_WARN, "no heartbeat from the host for fenceAfter: its mirrors here are stopped",
                    {"leases", leases});
-    text_copy(run->told_leases, sizeof run->told_leases, leases);
+    text_copy(run->logged_leases, sizeof run->logged_leases, leases);
     if (!fencing && run->fencing)
-        log_fields(LOG_WARN, "the host is heard of again: it decides about the mirrors",
+        log_fields(LOG_WARN, "the heartbeat of the host is back: the host decides about the mirrors",
                    LOG_INT("stopped", run->stopped));
     int64_t now_ns = run->now.mono_ns, silent_ns = now_ns - run->guard.reached_ns;
     bool fails = *guard_problem(&run->guard);
-    if (fails && silent_ns >= UNREACHABLE_NS && (run->told_ns == 0 || now_ns - run->told_ns >= UNREACHABLE_AGAIN_NS)) {
+    if (fails && silent_ns >= UNREACHABLE_NS &&
+        (run->logged_ns == 0 || now_ns - run->logged_ns >= UNREACHABLE_AGAIN_NS)) {
         log_fields(LOG_ERROR, "the API server cannot be reached: the guard can stop nothing",
                    {"error", guard_problem(&run->guard)});
-        run->told_ns = now_ns;
-    } else if (!fails && run->told_ns) {
+        run->logged_ns = now_ns;
+    } else if (!fails && run->logged_ns) {
         log_plain(LOG_INFO, "the API server is reached again");
-        run->told_ns = 0;
+        run->logged_ns = 0;
     }
 }
 
-static int64_t watch(struct guard_run *run) {
+static int64_t tick_watches(struct guard_run *run) {
     int64_t next_ns = CLOCK_NEVER;
     if (run->fencing && !run->watched)
         open_watches(run);
@@ -393,7 +394,7 @@ static int64_t watch(struct guard_run *run) {
 }
 
 // Mirrors of another shard are to be stopped too: those that were seen before.
-static void look_again(struct guard_run *run) {
+static void list_again(struct guard_run *run) {
     for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
         run->watched[k]->again_ns = run->now.mono_ns;
 }
@@ -401,14 +402,14 @@ static void look_again(struct guard_run *run) {
 int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     run->now = now;
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
-    tell(run, fencing);
-    tell_unreturned(run);
+    log_changes(run, fencing);
+    log_unreturned(run);
     if (more)
-        look_again(run);
+        list_again(run);
     if (fencing && !run->fencing)
         run->stopped = 0;
     run->fencing = fencing;
-    int64_t next_ns = watch(run);
+    int64_t next_ns = tick_watches(run);
     next_ns = clock_earlier(next_ns, keep_leases(run));
     submit_waiting(run);
     next_ns = clock_earlier(next_ns, client_tick(run->client, now));

@@ -212,7 +212,7 @@ static void end_job(struct renewal *renewal) {
     end_step(renewal, error ? error : patch_secret(renewal, token));
 }
 
-// When it is to be looked at again.
+// When the renewal is due for the next check.
 static int64_t tick_one(struct renewal *renewal, struct moment now) {
     if (renewal->job)
         end_job(renewal);

@@ -10,7 +10,7 @@
 // Path of the list: "/api/v1", "/apis/batch/v1". NULL when out of memory.
 char *api_resources_path(const char *group, const char *version);
 
-// The same of an apiVersion ("batch/v1") as owner references have it, which nobody has checked: NULL also for one that
+// The same of an apiVersion ("batch/v1") from an owner reference, which is unchecked: NULL also for one that
 // no API server serves, such as "../x/v1".
 char *api_resources_version_path(const char *api_version);
 

@@ -115,8 +115,8 @@ void lease_sent(struct lease *lease, enum lease_request type, struct moment now)
         lease->sent_renewal_ns = now.mono_ns;
 }
 
-// Of a Lease that says no duration, which somebody has edited, the holder goes on for as long as its configuration
-// says: as this process's, as far as is known.
+// Without a duration (the Lease was edited by hand), the holder continues for its configured duration, which is assumed
+// to be this process's.
 void lease_record_read(const struct json *object, int64_t duration_ns, struct lease_record *record) {
     const struct json *spec = json_get(object, "spec");
     int64_t transitions = json_int64(json_get(spec, "leaseTransitions"), 0); // an int32 in the API

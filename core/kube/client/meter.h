@@ -12,7 +12,7 @@
 
 #define METER_RECENT_NS (CLOCK_MS / 2) // first bound of recent durations
 #define METER_SPAN_NS (30 * CLOCK_SECOND)
-#define METER_SPANS 4 // the present one, two before it, and one that no reader looks at while it is cleared
+#define METER_SPANS 4 // the present one, two before it, and one that readers skip while it is cleared
 
 extern const int64_t meter_bounds_ns[METER_BUCKETS - 1];
 
@@ -59,7 +59,7 @@ void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more);
 void meter_pods_watched(struct meter *meter, bool watched);
 
 void meter_read(const struct meter *meter, struct meter_reading *out);
-// Of the answers of the last 60 to 90 seconds; first bound METER_RECENT_NS, without the sum.
+// Durations of the answers in the last 60 to 90 seconds; first bound METER_RECENT_NS, without the sum.
 void meter_recent(const struct meter *meter, int64_t now_ns, struct histogram *out);
 
 #endif

@@ -54,7 +54,7 @@ void probe_heard(struct probe *probe);
 // A connection was lost or a request timed out: the identity is checked again.
 void probe_disconnected(struct probe *probe);
 
-// An exchange has ended: one of the above. The server is asked at once if it rejected the credentials (401).
+// An exchange has ended: one of the above. A 401 causes a probe at once.
 void probe_ended(struct probe *probe, const struct http_result *result);
 
 // When the last byte was received, with the precision of ticks; 0: never. Monotonic.

@@ -7,7 +7,7 @@
 #include "core/kube/client/types.h"
 #include "core/kube/transport/transport.h"
 
-// Of one request; initialised to zeros, and unused unless debug is logged.
+// State of one request; initialised to zeros, and unused unless debug is logged.
 struct request_log {
     const char *verb; // static
     char *path;       // owned

@@ -48,9 +48,9 @@ enum reason {
     REASON_GARBAGE                // not an API response: a redirect, not JSON, truncated JSON
 };
 const char *reason_text(enum reason reason); // "AlreadyExists"
-// The same request will not succeed before somebody changes rights, quotas, the configuration or the request.
+// The same request fails until rights, quotas, the configuration or the request change.
 bool reason_is_permanent(enum reason reason);
-// Of rights: an optional request is not repeated soon.
+// Missing rights: an optional request is not repeated soon.
 bool reason_is_refusal(enum reason reason);
 
 struct response {
@@ -108,7 +108,7 @@ const char *contact_name(enum contact contact); // "good"
 
 // Counters about one API server, see meter.h.
 #define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
-#define METER_SERIES 24 // verbs and codes told apart; further ones are METER_OTHER
+#define METER_SERIES 24 // separate verbs and codes; all others are METER_OTHER
 
 enum meter_verb {
     METER_GET,

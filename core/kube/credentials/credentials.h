@@ -64,7 +64,7 @@ const struct error *credentials_problem(const struct credentials *credentials, i
 // After a 401: makes everything due that can change. False: nothing can, or not at once.
 bool credentials_expire(struct credentials *credentials, int64_t now_ns);
 
-// Looks at the files at the next update.
+// Checks the files at the next update.
 void credentials_recheck(struct credentials *credentials);
 
 // Uses `fresh`, of the same address, from now on; takes ownership. True: as credentials_update.

@@ -19,7 +19,7 @@
 #define OUTPUT_MAX ((size_t)256 * 1024)
 #define CHUNKS 128 // more than a pipe and OUTPUT_MAX hold
 #define STDERR_KEPT ((size_t)4096)
-#define STEP_MS 50                     // between looks at a process without a pidfd
+#define STEP_MS 50                     // between checks of a process without a pidfd
 #define KILLED_WAIT (2 * CLOCK_SECOND) // a killed process that hangs in the kernel is left behind then
 
 struct plugin_run {

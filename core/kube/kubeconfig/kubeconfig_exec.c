@@ -23,7 +23,7 @@ static struct error *read_version(const struct kubeconfig_entry *exec, struct ex
                        expected);
 }
 
-// There is no terminal to ask anybody. v1 has no default.
+// There is no terminal. v1 has no default.
 static struct error *check_mode(const struct kubeconfig_entry *exec, const struct exec_plugin *plugin) {
     const char *mode;
     TRY(entry_text(exec, "interactiveMode", &mode));

@@ -165,7 +165,7 @@ static struct error *parse_bounded(const char *text, size_t len, const char *api
                                    const struct object_limits *limits, struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
     AUTO_TEXT pruned =
-        limits->only ? prune_text(text, len, limits->only, 0, &len) : NULL; // malformed: parsing tells why
+        limits->only ? prune_text(text, len, limits->only, 0, &len) : NULL; // malformed: parsing returns the reason
     AUTO_TEXT stripped = strip_text(pruned ? pruned : text, len, &len);
     if (!stripped)
         return error_no_memory();

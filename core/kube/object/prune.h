@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts the text of an object down to the fields that somebody needs, before it is parsed: of a Pod a twentieth.
+// Cuts the text of an object down to the needed fields before it is parsed: to a twentieth for a Pod.
 #ifndef WHARF_KUBE_OBJECT_PRUNE_H
 #define WHARF_KUBE_OBJECT_PRUNE_H
 

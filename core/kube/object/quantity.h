@@ -17,7 +17,7 @@ bool quantity_parse(const char *text, bool milli, int64_t *value);
 // The scheduler counts cpu in thousandths and everything else in units.
 bool quantity_is_milli(const char *resource);
 
-// Appends an amount of a resource, for people: "3", "1500m", "1.5Gi" (rounded up to a tenth).
+// Appends a readable amount of a resource: "3", "1500m", "1.5Gi" (rounded up to a tenth).
 void quantity_put(struct buffer *out, const char *resource, int64_t amount);
 
 #endif

@@ -121,7 +121,7 @@ static size_t value_of(const char *text, size_t len, const char *key) {
     return 0;
 }
 
-// The members of metadata that are stripped, in their order. Each of its bytes is looked at once: managedFields are
+// The members of metadata that are stripped, in their order. Each byte is scanned once: managedFields are
 // often larger than all the rest.
 static size_t find_cuts(const char *text, size_t len, struct span cuts[2]) {
     size_t metadata = value_of(text, len, "metadata"), at = 0, count = 0;

@@ -73,7 +73,7 @@ static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, vo
         return 0;
     }
     if (!socket && !(socket = add_socket(pool, fd))) {
-        pool->failed = true; // nobody would wait for the socket
+        pool->failed = true; // the socket would not be polled
         return 0;
     }
     socket->events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));

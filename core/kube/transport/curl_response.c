@@ -138,7 +138,7 @@ static void collect_warnings(CURL *easy, struct buffer *out) {
         out->data[out->len] = '\0';
 }
 
-static void tell(struct exchange *exchange, const struct http_result *result) {
+static void finish_exchange(struct exchange *exchange, const struct http_result *result) {
     exchange->id = 0; // the id is invalid from here on, even for its own handler
     exchange->transport->called = true;
     exchange->handler.done(exchange->handler.ctx, result);
@@ -153,7 +153,7 @@ void response_fail(struct exchange *exchange, const char *problem, bool stalled)
                                        .problem = problem,
                                        .stalled = stalled,
                                        .too_large = exchange->too_large};
-    tell(exchange, &result);
+    finish_exchange(exchange, &result);
 }
 
 static char *describe(const struct exchange *exchange, CURLcode code) {
@@ -195,7 +195,7 @@ static void deliver_answer(struct exchange *exchange) {
                                        .content_type = content_type ? content_type : "",
                                        .retry_after_ns = retry_after(exchange->easy),
                                        .warning = warnings.len > 0 ? warnings.data : NULL};
-    tell(exchange, &result);
+    finish_exchange(exchange, &result);
 }
 
 void response_deliver(struct exchange *exchange, CURLcode code) {

@@ -14,7 +14,7 @@
 struct error *curl_transport_setup(void);
 
 // Keeps a pointer to the endpoint, without owning it. `user_agent` is copied. The endpoint's kubeconfig and the files
-// that it names are looked at every minute and after a 401, and new credentials are used without a new connection where
+// that it names are checked every minute and after a 401, and new credentials are used without a new connection where
 // that is possible (not with a new client certificate). Its credential plugin runs in a thread of its own.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
 
@@ -36,7 +36,7 @@ void curl_transport_poll(struct transport *transport, int64_t wait_ns);
 // Ends a poll early. From any thread.
 void curl_transport_wakeup(struct transport *transport);
 
-// Looks at the files of the credentials at once. From any thread.
+// Checks the files of the credentials at once. From any thread.
 void curl_transport_recheck(struct transport *transport);
 
 // When the client certificate in use expires, in nanoseconds since 1970; 0: there is none. Only on the transport's

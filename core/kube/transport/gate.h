@@ -48,7 +48,7 @@ static inline bool gate_admits(const struct gate *gate, int64_t now_ns) {
     return gate_is_open(gate, now_ns) && !(gate && atomic_load(&gate->draining));
 }
 
-// Of the shard; NULL where there are no gates.
+// The gate of the shard; NULL if there are no gates.
 static inline struct gate *gates_at(struct gates *gates, size_t shard) {
     return gates && shard < gates->count ? &gates->shards[shard] : NULL;
 }

@@ -69,8 +69,8 @@ int64_t reflector_tick(struct reflector *reflector, struct moment now);
 // lists again. Not from a transport handler.
 void reflector_rewind(struct reflector *reflector, const char *problem);
 
-// The server was heard again, or accepts the credentials again: if it did not when it was last tried, it is tried at
-// the next tick instead of after the backoff.
+// The server answers again, or accepts the credentials again: a failed request is repeated at the next tick instead of
+// after the backoff.
 void reflector_hurry(struct reflector *reflector);
 
 // The last resourceVersion: in `listed`, that of the list. "": none.
