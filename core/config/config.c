@@ -168,14 +168,10 @@ static struct error *absolute_directory(const char *path, char **out) {
 
 static struct error *read_yaml(const char *path, struct config_reader *reader) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = error_wrap(trust_file_check(path), "%s is not read, as others could change it", path);
-    if (!error)
-        error = text_read_file(path, FILE_MAX, &text);
-    if (!error)
-        error = yaml_parse(path, !text.data ? "" : text.data, text.len, &reader->yaml);
-    if (!error)
-        error = absolute_directory(path, &reader->directory);
-    return error;
+    TRY(error_wrap(trust_file_check(path), "%s is not read, as others could change it", path));
+    TRY(text_read_file(path, FILE_MAX, &text));
+    TRY(yaml_parse(path, !text.data ? "" : text.data, text.len, &reader->yaml));
+    return absolute_directory(path, &reader->directory);
 }
 
 struct error *config_load(const char *path, struct problems *problems, struct config **out) {

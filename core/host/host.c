@@ -30,11 +30,6 @@ static void post_own(void *ctx, struct engine_event *event) {
     inbox_post_now(host->inbox, event);
 }
 
-static void post_lease(void *ctx, struct engine_event *event) {
-    struct host *host = ctx;
-    inbox_post_now(host->inbox, event);
-}
-
 struct gate *host_gate(const struct host *host) {
     return gates_at(election_thread_gates(host->election), 0);
 }
@@ -51,26 +46,20 @@ static void poke_inbox(void *ctx) {
 static struct error *fill_host(struct host *host) {
     struct budget budget;
     budget_init(&budget, host->config->memory_per_cluster, 0, 0, NULL);
-    struct error *error = clusters_init(host);
-    if (!error)
-        error = inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox);
-    if (!error)
-        error = queries_new(&host->queries);
-    if (!error)
-        error = worker_records_new(&host->records);
-    if (!error)
-        error = startup_new(host->config, poke_inbox, host, &host->startup);
-    if (!error)
-        error = election_thread_new(host->config, post_lease, host, &host->election);
+    TRY(clusters_init(host));
+    TRY(inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox));
+    TRY(queries_new(&host->queries));
+    TRY(worker_records_new(&host->records));
+    TRY(startup_new(host->config, poke_inbox, host, &host->startup));
+    TRY(election_thread_new(host->config, post_own, host, &host->election));
     struct dispatch_options options = {.n_clusters = host->n_clusters,
                                        .names = host->names,
                                        .kinds = host->first->kinds,
                                        .deliver = clusters_deliver,
                                        .post = post_own,
                                        .ctx = host};
-    if (!error)
-        error = dispatch_new(&options, &host->turn.dispatch);
-    return error ? error : clusters_open_management(host);
+    TRY(dispatch_new(&options, &host->turn.dispatch));
+    return clusters_open_management(host);
 }
 
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out) {
@@ -147,9 +136,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .processor = clock_processor,
                                      .shards = election_thread_shards(host->election),
                                      .seed = random_system()};
-    struct error *error = engine_new(&options, now, &host->turn.engine);
-    if (error)
-        return error;
+    TRY(engine_new(&options, now, &host->turn.engine));
     host->is_current = true;
     queries_open(host->queries, poke_inbox, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});

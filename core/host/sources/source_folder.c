@@ -73,8 +73,8 @@ static uint64_t address_of(const struct endpoint *endpoint) {
 
 static struct error *read_placement(const char *path, struct worker_spec *out) {
     AUTO_BUFFER(text, FILE_MAX);
-    struct error *error = text_read_regular_file(path, FILE_MAX, &text);
-    return error ? error : worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
+    TRY(text_read_regular_file(path, FILE_MAX, &text));
+    return worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
 }
 
 static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,

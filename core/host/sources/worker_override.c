@@ -76,9 +76,7 @@ static struct json *find_entry(struct json *config, const char *section, const c
 struct error *kubeconfig_with_token(const char *text, const char *context, const char *token, char **out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
     *out = NULL;
-    struct error *error = yaml_parse("kubeconfig", text, strlen(text), &yaml);
-    if (error)
-        return error;
+    TRY(yaml_parse("kubeconfig", text, strlen(text), &yaml));
     const char *wanted = context && *context ? context : json_string(json_get(yaml.value, "current-context"));
     const struct json *used = json_get(find_entry(yaml.value, "contexts", wanted), "context");
     struct json *user = json_get(find_entry(yaml.value, "users", json_string(json_get(used, "user"))), "user");

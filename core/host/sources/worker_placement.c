@@ -52,9 +52,7 @@ static struct error *set_placement(struct worker_spec *out, const char *key, con
     int64_t number = 0;
     if (strcmp(key, "max-active") == 0 || strcmp(key, "maxActive") == 0)
         return read_max_active(text, out);
-    struct error *error = read_number(text, &number);
-    if (error)
-        return error;
+    TRY(read_number(text, &number));
     *(strcmp(key, "weight") == 0 ? &out->settings.weight : &out->settings.order) = (uint32_t)number;
     return NULL;
 }

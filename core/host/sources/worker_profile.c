@@ -89,9 +89,7 @@ static struct error *read_profile(const struct json *profile, const struct confi
                          "status.accessProviders: %s: cluster.server: found nothing, expected the address of the API "
                          "server",
                          provider->name);
-    struct error *error = worker_object_name(profile, out);
-    if (error)
-        return error;
+    TRY(worker_object_name(profile, out));
     out->kubeconfig_text = make_kubeconfig(cluster, provider->exec);
     return out->kubeconfig_text ? NULL : error_no_memory();
 }

@@ -78,17 +78,16 @@ static struct error *read_number(const struct json *secret, const char *key, dou
     return NULL;
 }
 
-static struct error *read_rates(const struct json *secret, struct worker_spec *out) {
-    struct error *error = read_number(secret, "wharf.dev/qps", &out->settings.qps);
-    if (!error)
-        error = read_number(secret, "wharf.dev/burst", &out->settings.burst);
-    if (!error && out->settings.burst > 0 && out->settings.burst < 1)
-        error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found less than 1, expected at least 1");
-    if (!error && out->settings.burst > 0 && out->settings.qps <= 0)
-        error = error_new(ERROR_INVALID, "annotation wharf.dev/burst: found it without wharf.dev/qps, expected both");
-    if (!error && out->settings.qps > 0 && out->settings.burst <= 0)
-        out->settings.burst = out->settings.qps < 1 ? 1 : 2 * out->settings.qps;
-    return error;
+static struct error *read_rates(const struct json *secret, struct worker_settings *out) {
+    TRY(read_number(secret, "wharf.dev/qps", &out->qps));
+    TRY(read_number(secret, "wharf.dev/burst", &out->burst));
+    if (out->burst > 0 && out->burst < 1)
+        return error_new(ERROR_INVALID, "annotation wharf.dev/burst: found less than 1, expected at least 1");
+    if (out->burst > 0 && out->qps <= 0)
+        return error_new(ERROR_INVALID, "annotation wharf.dev/burst: found it without wharf.dev/qps, expected both");
+    if (out->qps > 0 && out->burst <= 0)
+        out->burst = out->qps < 1 ? 1 : 2 * out->qps;
+    return NULL;
 }
 
 // "team-*,-team-x": patterns separated by commas, those behind '-' deny.
@@ -134,24 +133,17 @@ static struct error *read_labels(const struct json *object, struct worker_spec *
 }
 
 static struct error *read_secret(const struct json *secret, struct worker_spec *out) {
-    struct error *error = read_name(secret, out);
-    if (!error)
-        error = read_uid(secret, out);
-    if (!error)
-        error = read_data(secret, "kubeconfig", &out->kubeconfig_text);
-    if (!error && !out->kubeconfig_text)
+    TRY(read_name(secret, out));
+    TRY(read_uid(secret, out));
+    TRY(read_data(secret, "kubeconfig", &out->kubeconfig_text));
+    if (!out->kubeconfig_text)
         return error_new(ERROR_INVALID, "key kubeconfig: found nothing, expected a kubeconfig");
-    if (!error)
-        error = read_data(secret, "context", &out->context);
-    if (!error)
-        error = read_rates(secret, out);
-    if (!error)
-        error = read_policy(secret, out);
-    if (!error)
-        error = read_namespaces(secret, out);
-    if (!error)
-        error = worker_placement_of_object(secret, out);
-    return error ? error : read_labels(secret, out);
+    TRY(read_data(secret, "context", &out->context));
+    TRY(read_rates(secret, &out->settings));
+    TRY(read_policy(secret, out));
+    TRY(read_namespaces(secret, out));
+    TRY(worker_placement_of_object(secret, out));
+    return read_labels(secret, out);
 }
 
 static struct error *read_checked(const struct json *secret, const struct config_workers_from *from,
@@ -203,8 +195,7 @@ struct error *worker_secret_account(const struct json *secret, char **namespace_
 
 // A ClusterProfile has the same labels and the same way to give another name.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out) {
-    struct error *error = read_name(object, out);
-    if (!error)
-        error = worker_placement_of_object(object, out);
-    return error ? error : read_labels(object, out);
+    TRY(read_name(object, out));
+    TRY(worker_placement_of_object(object, out));
+    return read_labels(object, out);
 }

@@ -59,9 +59,7 @@ static struct error *add_key(struct key_list *list, const char *base64) {
         return error_new(ERROR_LIMIT, "found more than %d keys, expected no more", SEAL_KEYS_MAX);
     __attribute__((cleanup(wipe_buffer))) struct buffer key;
     buffer_init(&key, SEAL_KEY_MAX + 1);
-    struct error *error = text_base64_decode(base64, &key);
-    if (error)
-        return error;
+    TRY(text_base64_decode(base64, &key));
     if (key.len < SEAL_KEY_MIN || key.len > SEAL_KEY_MAX)
         return error_new(ERROR_INVALID, "found a key of %zu bytes, expected %d to %d", key.len, SEAL_KEY_MIN,
                          SEAL_KEY_MAX);
