@@ -140,13 +140,13 @@ struct error *config_enable(struct config *config, const char *name);
 struct config_key {
     const char *path;     // "workers[].kubeconfig"
     const char *expected; // "a path, or several separated by ':'"
-    const char *help;     // what it means, and its default
+    const char *help;     // meaning and default
     bool required;
 };
 // Calls `take` for each key, those of a mapping after the mapping. ERROR_NO_MEMORY only.
 struct error *config_describe(void (*take)(void *ctx, const struct config_key *key), void *ctx);
 
-// Whether what is left in a worker is looked at, which has its own choice; and whether it is in any.
+// Whether the free capacity of a worker is tracked, given its own choice; and whether that of any worker is.
 bool config_wants_capacity(const struct config *config, enum choice worker);
 bool config_wants_any_capacity(const struct config *config);
 

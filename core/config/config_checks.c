@@ -26,7 +26,7 @@ void config_check_election(struct config_reader *reader) {
                     "leaderElection: expected renewDeadline above 1.2 times retryPeriod, and by at least 1s");
 }
 
-// Otherwise the guard would stop what runs before another replica has taken over. The beat that came back last may be
+// Otherwise the guard would stop mirrors before another replica has taken over. The last heartbeat that returned may be
 // three eighths of fenceAfter old.
 static void check_takeover(struct config_reader *reader) {
     const struct config *config = reader->config;
@@ -41,7 +41,7 @@ static void check_takeover(struct config_reader *reader) {
                    "found %s, expected at least %s, twice leaderElection.leaseDuration", after, least);
 }
 
-// Like fence_sure_ns: for as long as fenceAfter no guard may have run, and it takes some time to stop what runs.
+// Like fence_sure_ns: all guards may have been down for fenceAfter, and stopping the mirrors takes some time.
 void config_check_fencing(struct config_reader *reader) {
     const struct config *config = reader->config;
     int64_t after_ns = config->engine.fencing.after_ns, sure_ns = 2 * after_ns + after_ns / 4 + 5 * CLOCK_SECOND;

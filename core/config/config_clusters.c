@@ -98,7 +98,7 @@ static void read_worker(struct config_reader *reader, const struct config_place 
         {"cordoned", config_read_bool, offsetof(struct worker_spec, cordoned), false,
          .help = "Default false. Whether nothing new is placed there."},
         {"drain", config_read_word, offsetof(struct worker_spec, drain), false,
-         .help = "Empties the worker: what runs there ends there, or is moved.", CONFIG_WORDS(drains)},
+         .help = "Empties the worker: running workloads finish there, or move to other workers.", CONFIG_WORDS(drains)},
         {"maxActive", config_read_max_active, 0, false,
          .help = "Default: any number. How many unfinished workloads it may have."},
         {"capacity", config_read_choice, offsetof(struct worker_spec, capacity), false,
@@ -107,7 +107,7 @@ static void read_worker(struct config_reader *reader, const struct config_place 
          .help = "Default 1. Its share with policy weighted.", .min = 1, .max = 1000000},
         {"rateLimit", read_rate_limit, 0, false, .help = "Instead of the host's."},
         {"namespaces", config_read_worker_namespaces, offsetof(struct worker_spec, settings.namespaces), false,
-         .help = "Whose workloads are placed there, of those that the host's rule permits."},
+         .help = "Namespaces whose workloads may be placed there, besides the host's rule."},
     };
     struct config *config = reader->config;
     struct worker_spec *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));

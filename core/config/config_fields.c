@@ -98,9 +98,8 @@ static const struct config_field fencing[] = {
     {"namespace", config_read_text, offsetof(struct config, fencing_namespace), false,
      .help = "Default wharf-system. The namespace of the guard and of the Leases in each worker.", CONFIG_LABEL},
     {"withoutGuard", config_read_switch, offsetof(struct config, engine.fencing.wait), false,
-     .help =
-         "Default wait. What becomes of workloads in a lost worker where this host has not seen a guard: wait for the "
-         "worker, or redispatch after workerLostTimeout as without fencing.",
+     .help = "Default wait. Workloads in a lost worker without a known guard wait for the worker, or are redispatched "
+             "after workerLostTimeout, as without fencing.",
      CONFIG_WORDS(without_guard)},
 };
 
@@ -143,18 +142,15 @@ static const struct config_field document[] = {
     {"workersFrom", config_read_workers_from, offsetof(struct config, workers_from), false,
      .help = "Further sources of workers, which are watched.", .line_at = offsetof(struct config, workers_from.line)},
     {"removal", config_read_word, offsetof(struct config, removal), false,
-     .help =
-         "Default finish. How a worker leaves that no source has any more: what runs there ends there, is moved, or is "
-         "abandoned.",
+     .help = "Default finish. When no source has a worker any more: let running workloads finish, move them, or "
+             "abandon them.",
      CONFIG_WORDS(removals)},
     {"drainTimeout", config_read_duration, offsetof(struct config, engine.placement.drain_timeout_ns), false,
-     .help = "Default 0. With drain: move, how long what has started may go on before it is moved."},
+     .help = "Default 0. With drain: move, how long running workloads may continue before they are moved."},
     {"placement", config_read_placement, offsetof(struct config, engine.placement), false,
      .help = "Which worker a workload is placed in (docs/placement.md)."},
     {"onWorkerLost", config_read_switch, offsetof(struct config, engine.placement.otherwise.wait_when_lost), false,
-     .help =
-         "Default redispatch. What happens after workerLostTimeout: another attempt elsewhere, or the worker is waited "
-         "for.",
+     .help = "Default redispatch. After workerLostTimeout: start another attempt elsewhere, or wait for the worker.",
      CONFIG_WORDS(config_lost_words)},
     {"adapters", config_read_adapters, 0, true, .help = "The kinds that are handled.",
      .line_at = offsetof(struct config, adapter_directory_line)},
@@ -166,7 +162,7 @@ static const struct config_field document[] = {
     {"seal", config_read_seal, offsetof(struct config, seal), false,
      .help = "The key that seals mirrors (docs/security.md).", .line_at = offsetof(struct config, seal.line)},
     {"namespaces", config_read_namespaces, offsetof(struct config, engine.namespaces), false,
-     .help = "Whose workloads are placed (docs/guards.md). What is placed already is followed to its end."},
+     .help = "Namespaces whose workloads are placed (docs/guards.md). The host follows placed workloads to their end."},
     {"createNamespaces", config_read_bool, offsetof(struct config, engine.create_namespaces), false,
      .help = "Default false. Whether missing namespaces are created in workers."},
     {"kueue", config_read_switch, offsetof(struct config, engine.kueue_carried), false,

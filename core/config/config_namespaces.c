@@ -64,13 +64,14 @@ static void read_selector(struct config_reader *reader, const struct config_plac
     config_keep(reader, rule, text ? text : "");
 }
 
-// A list of what is denied replaces the default.
+// A list of denied namespaces replaces the default.
 void config_read_namespaces(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
         {"allow", read_allow, 0, false, .help = "Default: all. Only these namespaces, or patterns with '*'."},
         {"deny", read_deny, 0, false, .help = "Default [kube-*]. Never these; goes before allow."},
-        {"selector", read_selector, 0, false, .help = "Default: all. Only namespaces whose labels match, besides."},
+        {"selector", read_selector, 0, false,
+         .help = "Default: all. In addition, the labels of the namespace must match."},
     };
     char **rule = target;
     if (reader->describe || json_get(value, "deny"))

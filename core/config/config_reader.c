@@ -109,7 +109,7 @@ static void append_path(const struct config_place *place, struct buffer *out) {
         buffer_text(out, "[]");
 }
 
-// A reader that is given no value says what it expects.
+// Without a value, a reader reports the expected type.
 static void describe_key(struct config_reader *reader, const struct config_place *place, const char *expected) {
     AUTO_BUFFER(path, POINTER_MAX);
     append_path(place, &path);

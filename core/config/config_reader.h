@@ -45,7 +45,7 @@ struct config_field {
     config_read_fn *read;
     size_t offset;
     bool required;
-    const char *help;                   // what it means, and its default
+    const char *help;                   // meaning and default
     size_t line_at;                     // offset of a size_t in the same struct, which gets the line; 0: none
     const char *expected;               // in messages
     const struct config_word *words;    // config_read_word, config_read_switch
@@ -72,7 +72,7 @@ void config_problem(struct config_reader *reader, const struct config_place *pla
 void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
                   const char *expected);
 
-// Calls `read` for each item of a list, which must have at least one. `what`: one item in a message, "worker".
+// Calls `read` for each item of a list, which has at least one. `what` names one item in messages: "worker".
 void config_each(struct config_reader *reader, const struct config_place *place, const struct json *value,
                  const char *what, config_item_fn *read);
 
@@ -95,13 +95,13 @@ void config_keep(struct config_reader *reader, char **slot, const char *text);
 // `path` below `directory` (absolute), or itself if absolute, without "." segments; free(). NULL: no memory, noted.
 char *config_absolute(struct config_reader *reader, const char *directory, const char *path);
 
-// Readers for fields; `target` is what the comment says.
+// Readers for fields; the comment has the type of `target`.
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_word;     // an enumeration
-config_read_fn config_read_switch;   // bool, by words whose values are false and true
+config_read_fn config_read_switch;   // bool, by a word for false and a word for true
 config_read_fn config_read_whole;    // int64_t or size_t
 config_read_fn config_read_size;     // size_t, "64MiB"
 config_read_fn config_read_duration; // int64_t, 0 allowed

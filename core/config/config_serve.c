@@ -21,8 +21,7 @@ static void read_socket(struct config_reader *reader, const struct config_place 
     char **path = target;
     config_read_path(reader, place, value, path);
     if (*path && strlen(*path) > LOCAL_SOCKET_PATH_MAX)
-        config_problem(reader, place,
-                       "found a path of %zu bytes, expected at most %zu, which is what a socket may have",
+        config_problem(reader, place, "found a path of %zu bytes, expected at most %zu, the limit of a socket",
                        strlen(*path), LOCAL_SOCKET_PATH_MAX);
 }
 

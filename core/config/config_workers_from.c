@@ -78,7 +78,9 @@ static void read_cluster_profiles(struct config_reader *reader, const struct con
                                   const struct json *value, void *target) {
     static const struct config_field fields[] = {
         {"namespace", config_read_text, offsetof(struct config_workers_from, profile_namespace), true,
-         .help = "Of the ClusterProfiles. Whoever may create ClusterProfiles there can add workers.", CONFIG_LABEL},
+         .help =
+             "Namespace of the ClusterProfiles. The right to create ClusterProfiles there is the right to add workers.",
+         CONFIG_LABEL},
         {"accessProviders", read_providers, 0, true,
          .help = "Where credentials come from; the first one that a ClusterProfile offers is used."},
     };

@@ -18,7 +18,7 @@ enum worker_policy {
 // Texts are owned by the owner of the struct; NULL stands for an empty text.
 struct worker_settings {
     const char *name;
-    const char *namespaces;    // whose workloads are placed there, see core/engine/namespaces.h; NULL: all
+    const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all
     const char *labels;        // "key=value,key=value"
     const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
     const char *uid;           // of the cluster, as its Secret says

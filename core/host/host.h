@@ -20,12 +20,11 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
 // Runs until host_stop; then takes no new work, waits for requests in flight (at most 8 s) and returns.
 struct error *host_run(struct host *host);
 
-// From any thread, also before host_run: what the configuration says of the engine and may change while it runs,
-// instead of what host_new was given. Takes effect soon.
+// From any thread, also before host_run: shares another configuration. Its live settings take effect soon.
 void host_configure(struct host *host, const struct config *config);
 
 // The adapters: those of host_new, or the newer table that was added last. From any thread; it stays valid until
-// host_free, and so do all before it, in whose order its kinds begin.
+// host_free, and so do all earlier tables. Its kinds begin with theirs, in their order.
 const struct adapters *host_adapters(const struct host *host);
 
 // A table that adapters_extend made of host_adapters(); taken. From any thread, one at a time. The kinds that are new
@@ -35,7 +34,7 @@ void host_add_adapters(struct host *host, struct adapters *adapters);
 // From any thread, any number of times.
 void host_stop(struct host *host);
 
-// Open while this host may do what is done once for all workloads, such as renewing tokens; NULL: always. Valid until
+// Open while this host may do global tasks, such as renewing tokens; NULL: always. Valid until
 // host_free.
 struct gate *host_gate(const struct host *host);
 
@@ -56,7 +55,7 @@ void host_free(struct host *host); // not while host_run runs
 // does not wait for the engine.
 int64_t host_stalled_ns(struct host *host);
 
-// What is read of a cluster when a snapshot is taken.
+// The counters of a cluster in a snapshot.
 struct cluster_reading {
     struct meter_reading meter;
     struct histogram recent; // see meter_recent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c
-// (their connections), host_workers.c (workers that come and go), host_settings.c (what the configuration may change),
+// (their connections), host_workers.c (workers that come and go), host_settings.c (the live settings),
 // host_snapshot.c (state for other threads) and host_log.c (events that are logged).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
@@ -28,7 +28,7 @@ enum cluster_state {
     CLUSTER_VACANT, // no worker has this number
     CLUSTER_USED,
     CLUSTER_LEAVING, // it is not in the set of workers any longer, and ends as `removal` says
-    CLUSTER_LEFT     // the engine has been told; what refers to it is waited for
+    CLUSTER_LEFT     // the engine has removed the worker; references to it are still awaited
 };
 
 struct host_cluster {
@@ -60,7 +60,7 @@ struct host {
     struct thread_settings thread_settings;  // in use, with the kinds that the engine has
     unsigned configured;                     // how often they have changed
     bool all_configured;                     // each connection has been given them
-    int64_t configure_at_ns;                 // when what failed for lack of memory is tried again
+    int64_t configure_at_ns;                 // next attempt after a lack of memory
     struct startup *startup;
     struct election_thread *election;
     struct inbox *inbox;
@@ -79,9 +79,9 @@ struct host {
     bool is_wanted;                  // it has not been taken yet
     struct config *next;             // under the mutex: of host_configure, or NULL
     struct rights_features features; // under the mutex
-    struct config *current; // the last configuration of host_configure, whose settings and credential plugins apply
-    bool is_current;        // the engine and the connections have its settings
-    struct worker_spec *waiting; // workers that wait for a number; without a name: taken
+    struct config *current;          // of the last host_configure: its settings and credential plugins apply
+    bool is_current;                 // the engine and the connections have its settings
+    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
@@ -96,7 +96,7 @@ struct host {
 // host_clusters.c
 struct error *clusters_init(struct host *host); // before the inbox: the management cluster and the first workers
 struct error *clusters_open_management(struct host *host);
-// A number for a worker, whose spec it takes; NULL when out of memory.
+// Gives the worker a number and takes its spec; NULL when out of memory.
 struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec);
 void clusters_vacate(struct host *host, struct host_cluster *cluster);
 bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_options
@@ -116,7 +116,7 @@ bool cluster_threads_are_closed(const struct host *host, size_t cluster);
 void cluster_threads_reap(struct host *host);
 
 // host_workers.c
-// Does what is due to have the workers that are wanted. Returns the time of the next call needed.
+// Adds, updates and removes workers as wanted. Returns the time of the next call needed.
 void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
@@ -128,7 +128,7 @@ void fences_tick(struct host *host); // tells each connection whether it renews 
 // host_settings.c
 void settings_init(struct host *host);
 void settings_receive(struct host *host);                       // of host_configure, after the workers
-void settings_tick(struct host *host, struct moment now);       // applies what is due
+void settings_tick(struct host *host, struct moment now);       // applies pending settings
 const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
 
 // host_snapshot.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the configuration may change while the host runs: settings of the engine and of the connections, credential
+// The live parts of the configuration: settings of the engine and of the connections, credential
 // plugins, and adapters that are added.
 #include "core/base/log.h"
 #include "core/base/memory.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the engine does not know. Without memory it is left out.
+// Facts of the host about its workers. Without memory they are missing.
 static void fill_in(const struct host *host, struct stats *stats) {
     for (size_t c = 1; c < stats->n_clusters; c++) {
         const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];

@@ -53,7 +53,7 @@ static struct host_cluster *find_worker(const struct host *host, const char *nam
 
 static void update_worker(struct host *host, struct host_cluster *cluster, struct worker_spec *spec) {
     if (cluster->state == CLUSTER_LEAVING)
-        log_fields(LOG_INFO, "the worker stays: it is in the configuration again", {"cluster", cluster->name});
+        log_fields(LOG_INFO, "the worker was configured again: removal cancelled", {"cluster", cluster->name});
     cluster->state = CLUSTER_USED;
     if (is_same_connection(&cluster->spec, spec)) {
         cluster_threads_recheck(cluster);
@@ -93,7 +93,7 @@ static void place_waiting(struct host *host) {
     host->n_waiting = left;
 }
 
-// Leaves out what cannot be used.
+// Leaves out unusable specs.
 static void drop_invalid(struct worker_spec *specs, size_t *count) {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
@@ -126,8 +126,8 @@ static bool is_among(const struct host *host, const char *name) {
 
 static void begin_removals(struct host *host, enum removal removal) {
     static const char *const words[] = {
-        [REMOVAL_FINISH] = "the worker leaves: nothing new is placed there, and what runs there ends there first",
-        [REMOVAL_MOVE] = "the worker leaves: what runs there is moved to other workers first",
+        [REMOVAL_FINISH] = "the worker leaves: nothing new is placed there, and running workloads finish there first",
+        [REMOVAL_MOVE] = "the worker leaves: running workloads move to other workers first",
         [REMOVAL_ABANDON] = "the worker leaves at once"};
     for (size_t c = 1; c < host->n_clusters; c++) {
         struct host_cluster *cluster = host->clusters[c];
@@ -196,7 +196,7 @@ static void post_settings(struct host *host, struct host_cluster *cluster) {
     (void)worker_settings_copy(&settings, &cluster->posted);
 }
 
-// What the engine has found out of its identity.
+// Records the identity that the engine has found.
 static void record_identity(struct host *host, struct host_cluster *cluster) {
     const struct worker_spec *spec = &cluster->spec;
     const char *uid = cluster->state == CLUSTER_LEFT ? NULL : engine_identity(host->turn.engine, cluster->index);

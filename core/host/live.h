@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sources of workers and the reloads of the configuration have to tell: part of a snapshot of the host.
+// Results of the sources of workers and of the last reload of the configuration: part of a snapshot of the host.
 #ifndef WHARF_HOST_LIVE_H
 #define WHARF_HOST_LIVE_H
 
@@ -27,7 +27,7 @@ struct reload_note {
     int64_t at_wall_ns;      // of the last attempt; the first is the start
     int64_t success_wall_ns; // of the last one that succeeded
     bool successful;         // the last one
-    char *message;           // its problems, or what takes effect after a restart; NULL: neither
+    char *message;           // its problems, or the keys that need a restart; NULL: neither
 };
 
 struct live_notes {

@@ -127,7 +127,7 @@ static void *run_visit(void *arg) {
     return NULL;
 }
 
-// What `run` would reject: the management cluster as a worker, and one cluster under two names.
+// `run` would reject these: the management cluster as a worker, and one cluster under two names.
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
@@ -168,7 +168,7 @@ static void check_configured(const struct preflight *preflight, struct source_it
     join_visits(visits, config->n_workers + 1);
 }
 
-// What `run` would refuse: not the cluster that joined.
+// `run` would refuse a cluster other than the one that joined.
 static void compare_joined(struct visit *visit, const struct worker_spec *spec) {
     if (spec->settings.uid && visit->uid && strcmp(spec->settings.uid, visit->uid) != 0)
         VISIT_PROBLEM(

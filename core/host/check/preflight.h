@@ -17,10 +17,10 @@ struct preflight {
     // endpoint are skipped.
     struct cluster_connection *connections;
     const struct source_items *directory; // the workers of workersFrom.directory
-    char *const *namespaces;              // what the host may write is asked for in these; none: in the whole cluster
+    char *const *namespaces;              // where the rights to write are checked; none: in the whole cluster
     size_t n_namespaces;
     size_t n_workers;         // out: of all sources
-    struct problems warnings; // out: what may be wrong; freed by the caller
+    struct problems warnings; // out: warnings; the caller frees them
 };
 
 // All clusters are checked in parallel, those of workers from Secrets and ClusterProfiles after the management cluster;

@@ -47,7 +47,7 @@ void visit_check_rivals(struct visit *visit, const struct kind *kind, const char
 void visit_check_rights(struct visit *visit);
 
 // preflight_sources.c
-// Lists what workers come from into visit->found, as far as the configuration wants it.
+// Lists the configured sources of workers into visit->found.
 void visit_read_sources(struct visit *visit);
 
 // The workers of all sources but the configuration's list, merged as by the host. Adds a problem for each item that is

@@ -53,7 +53,7 @@ static bool check_all(struct visit *visit, const struct access_review *list, siz
     return true;
 }
 
-// What the host writes may be limited to namespaces.
+// The rights to write may be limited to namespaces.
 static bool check_work(struct visit *visit, const struct access_review *list, size_t count) {
     const struct preflight *preflight = visit->preflight;
     if (preflight->n_namespaces == 0)
@@ -121,7 +121,7 @@ const char *visit_own_namespace(const struct visit *visit) {
     return !visit->preflight->config->management.kubeconfig_path && pods && *pods != '\0' ? pods : RIGHTS_NAMESPACE;
 }
 
-// What workers come from besides the configuration, and what operators set of them (rights.c).
+// The other sources of workers, and the ConfigMap of operators (rights.c).
 static void may_read_sources(struct visit *visit) {
     const struct config_workers_from *from = &visit->preflight->config->workers_from;
     const char *own = visit_own_namespace(visit);

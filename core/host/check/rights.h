@@ -14,7 +14,7 @@
 #define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount by default, in both clusters
 #define RIGHTS_VIEWER "wharf-viewer" // that of the command line, in the management cluster
 #define RIGHTS_NAMESPACE "wharf-system"
-#define RIGHTS_WORKERS "wharf-workers" // the ConfigMap of what operators set of workers
+#define RIGHTS_WORKERS "wharf-workers" // the ConfigMap with the cordons and drains of operators
 
 enum right_scope {
     RIGHT_CLUSTER, // in the whole cluster: a watch of all namespaces, an object without one
@@ -35,10 +35,10 @@ struct right {
 const char *right_scope_name(enum right_scope scope); // "cluster"
 bool right_scope_read(const char *name, enum right_scope *out);
 
-// Of the configuration: what takes rights in workers beyond those of the kinds.
+// Features of the configuration that need rights in workers beyond those of the kinds.
 struct rights_features {
     bool pod_events;        // Events of pods are reported
-    bool capacity;          // what nodes have left is looked at
+    bool capacity;          // free capacity of nodes is tracked
     bool create_namespaces; // missing ones are made
     bool fencing;           // the Leases of the guard
 };
@@ -48,7 +48,7 @@ struct rights_wanted {
     const struct kind *const *kinds;
     size_t n_kinds;
     bool seal;                       // management: the key in a Secret, made if missing
-    bool worker_secrets;             // management: workers from Secrets, whose tokens are renewed
+    bool worker_secrets;             // management: workers from Secrets, with renewal of their tokens
     bool cluster_profiles;           // management: workers from ClusterProfiles
     bool namespace_labels;           // management: a rule of placement selects by them
     bool callers;                    // management: callers of the API are authenticated and authorized
@@ -72,7 +72,7 @@ enum rights_role {
 };
 struct error *rights_make(enum rights_role role, const struct rights_wanted *wanted, struct rights *out);
 
-struct error *rights_copy(const struct rights *from, struct rights *to); // what they point to is shared
+struct error *rights_copy(const struct rights *from, struct rights *to); // shares all texts but the resources
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What controllers put between an object and its pods: pods are found by their owner references (pods.h,
+// Objects that controllers put between an object and its pods: pods are found by their owner references (pods.h,
 // owner_chain.h). Of kinds that are not here, all pods belong to the object itself, or something between them cannot be
 // read.
 #include "core/host/check/rights_internal.h"
@@ -48,7 +48,7 @@ static bool is_first(const struct rights_wanted *wanted, size_t index) {
 }
 
 void rights_add_owners(struct rights_table *table, const char *verbs) {
-    const char *comment = "What is between mirrors and their pods, which are found by their owners.";
+    const char *comment = "Objects between mirrors and their pods, which are found by owner references.";
     for (size_t i = 0; i < N_BETWEEN; i++) {
         if (!is_enabled(table->wanted, between[i].kind) || is_readable(table->wanted, i) || !is_first(table->wanted, i))
             continue;

@@ -35,7 +35,7 @@ static size_t name_len(const char *file) {
     return 0;
 }
 
-// Mounts replace what begins with two dots.
+// Mounts replace names that begin with two dots.
 static bool is_worker_file(void *ctx, const char *name) {
     (void)ctx;
     return name_len(name) > 0 || text_has_prefix(name, "..");
@@ -50,7 +50,7 @@ static struct error *check_name(const char *name) {
                      name);
 }
 
-// Whoever writes the file chooses which other files the host reads, and the environment of credential plugins. Opening
+// The author of the file chooses which other files the host reads, and the environment of credential plugins. Opening
 // a FIFO would wait for somebody who writes to it.
 static struct error *check_file(const char *path) {
     struct stat info;
@@ -61,7 +61,7 @@ static struct error *check_file(const char *path) {
     return trust_owner_check(path, "file", &info);
 }
 
-// What else changes are credentials, which the connection reads again by itself.
+// Other changes are credentials, which the connection reads again by itself.
 static uint64_t address_of(const struct endpoint *endpoint) {
     const char *const texts[] = {endpoint->server, endpoint->proxy_url, endpoint->tls_server_name,
                                  endpoint->insecure ? "insecure" : "verified"};
@@ -106,7 +106,7 @@ static void read_file(struct source_folder *folder, const char *file) {
         return;
     item->seen = true;
     if (folder->watched && folder_watcher_is_partial(folder->watched, file))
-        return; // what it was stays until it is closed
+        return; // the former version stays until the writer closes the file
     struct worker_spec spec;
     struct error *error = read_spec(folder->policy, file, path, &spec);
     if (error)

@@ -75,7 +75,7 @@ void source_objects_configure(struct source_objects *objects, const struct confi
 
 // Workers ---------------------------------------------------------------------------------------------------------
 
-// What cannot be opened now, but perhaps later, is used if there is nothing better.
+// A worker that may become usable later (a certificate that is not valid yet) is used unless a better version is known.
 static struct error *check_worker(struct source_watch *c, struct source_item *item, const char *key,
                                   const struct json *value, struct worker_spec *spec) {
     struct token_life life;
@@ -168,7 +168,7 @@ static void use_overrides(struct source_objects *objects, struct worker_override
     sources_override(objects->sources, list, count);
 }
 
-// One entry; one that cannot be read is what it was.
+// Reads one entry; an unreadable entry keeps its former value.
 static void read_override(const struct source_objects *objects, const struct json *entry, struct worker_override **list,
                           size_t *count) {
     const char *text = json_string(entry);
@@ -187,7 +187,7 @@ static void read_override(const struct source_objects *objects, const struct jso
     error_free(error);
 }
 
-// What the host itself has recorded, beside the `n_entries` of operators. Without memory, a record is missing.
+// Reads one of the host's own records, beside the `n_entries` of operators. Without memory, a record is missing.
 static void read_record(const struct json *annotation, size_t n_entries, struct worker_override **list, size_t *count) {
     struct worker_override found = {.name = (char *)json_key(annotation) + strlen(WORKER_RECORD_PREFIX)};
     if (!worker_record_read(json_key(annotation), json_string(annotation), &found))

@@ -38,7 +38,7 @@ struct sources {
     uint64_t told; // hash of the conflicts that were logged
 };
 
-// What the merge makes.
+// The result of a merge.
 struct merge {
     struct worker_spec *specs;
     size_t count;
@@ -69,7 +69,7 @@ static void forget_holders(struct sources *sources) {
     }
 }
 
-// Once it is known what was recorded. Without memory, the record decides again.
+// Once the records are known. Without memory, the record decides again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
     forget_holders(sources);
     for (size_t i = 0; sources->overridden && i < count; i++) {

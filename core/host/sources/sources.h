@@ -10,7 +10,7 @@
 #include "core/host/sources/worker_objects.h"
 
 struct sources_options {
-    // Takes the specs, an array. Called by whoever changes a source, never twice at the same time.
+    // Takes the specs, an array. The caller that changes a source calls it, never twice at the same time.
     void (*apply)(void *ctx, struct worker_spec *specs, size_t count, enum removal removal);
     // Takes the notes of all sources, also of those that lost a conflict; after each apply.
     void (*tell)(void *ctx, struct source_note *notes, size_t count);
@@ -22,7 +22,7 @@ struct sources;
 struct error *sources_new(const struct sources_options *options, struct sources **out);
 void sources_free(struct sources *sources);
 
-// Replaces what a source has; both arrays are taken.
+// Replaces the workers of a source; takes both arrays.
 void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
                  struct source_note *notes, size_t n_notes);
 
@@ -31,7 +31,7 @@ void sources_override(struct sources *sources, struct worker_override *list, siz
 // NULL: none. On the thread that calls sources_override; valid until the next call.
 const struct worker_override *sources_find_override(const struct sources *sources, const char *name);
 
-// What becomes of workers that are no longer in the set; for the next change.
+// How workers leave that are no longer in the set; for the next change.
 void sources_set_removal(struct sources *sources, enum removal removal);
 
 // The workers of a configuration, as sources_set.

@@ -21,7 +21,7 @@ char *worker_object_text(const char *kind, const struct json *object);
 // "NAMESPACE/NAME" of its annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: it has none.
 struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name);
 
-// Its name, its labels and what placement asks for, shared by Secrets and ClusterProfiles.
+// Its name, labels, weight, order and limits, shared by Secrets and ClusterProfiles.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out);
 
 // Checks the kubeconfig of a spec, a text, as far as that is possible without the network, and sets spec->revision.
@@ -30,7 +30,7 @@ struct error *worker_object_name(const struct json *object, struct worker_spec *
 struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
                                 struct token_life *life, bool *usable);
 
-// An entry of the ConfigMap wharf-workers, and what the host has recorded there (worker_records.h).
+// An entry of the ConfigMap wharf-workers, and the host's record there (worker_records.h).
 struct worker_override {
     char *name;
     char *uid, *source; // NULL: nothing is recorded, or it comes from no object

@@ -37,8 +37,8 @@ struct worker_records {
     uint64_t request; // in flight; 0: none
     int64_t now_ns;   // of the last tick
     int64_t next_ns;  // nothing is written before
-    int64_t wait_ns;  // after a failure, or what was written before; 0: neither
-    bool again;       // what is in flight was written before: another writer is not fought
+    int64_t wait_ns;  // after a failure or a repeated write; 0: neither
+    bool again;       // the write in flight repeats a former one: the host does not fight another writer
     enum reason told; // of the failure that was logged
 };
 
@@ -87,7 +87,7 @@ bool worker_record_read(const char *key, const char *value, struct worker_overri
     return true;
 }
 
-// What is to be recorded ------------------------------------------------------------------------------------------
+// The records to write --------------------------------------------------------------------------------------------
 
 static struct worker_record *find_record(struct worker_records *records, const char *name) {
     for (size_t i = 0; i < records->count; i++)
@@ -199,7 +199,7 @@ static void forget_left(struct worker_records *records) {
     records->count = kept;
 }
 
-// What is to be changed; NULL: nothing, or no memory.
+// The annotations to change; NULL: none, or no memory.
 static struct json *collect_changes(struct worker_records *records) {
     AUTO_JSON annotations = json_new_object();
     bool good = annotations;
@@ -251,7 +251,7 @@ static void on_written(void *ctx, struct response *response) {
         worker_records_see(records, response->object->value);
 }
 
-// {"metadata": {"annotations": ...}}, with what a patch or a create needs.
+// {"metadata": {"annotations": ...}}, with the other fields of a patch or a create.
 static struct json *make_body(const struct worker_records *records, const char *namespace_, struct json *annotations) {
     AUTO_JSON body = json_new_object();
     struct json *metadata = json_new_object();

@@ -34,7 +34,7 @@ struct worker_records_place {
     const char *namespace_;
     struct gate *gate; // nothing is written while it is closed; NULL: always open
 };
-// Writes what is due; returns the monotonic time of the next call needed.
+// Writes the records that are due; returns the monotonic time of the next call needed.
 int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
                             struct moment now);
 // The connection is about to be closed.

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-// With what it points to in the config; `wanted` is free()d by the caller.
+// Points into the config; the caller frees `wanted` with free().
 static struct error *options_of(const struct config *config, struct adapter_wanted **wanted,
                                 struct adapters_options *out) {
     *wanted = calloc(config->n_adapters + 1, sizeof **wanted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where seal keys come from: a file with one base64 key per line, of which the first signs, or a Secret of the
-// management cluster whose entries are keys. Either is created with one random key if it is missing.
+// management cluster with keys as entries. The host creates a missing one with one random key.
 #ifndef WHARF_HOST_SEAL_SOURCE_H
 #define WHARF_HOST_SEAL_SOURCE_H
 

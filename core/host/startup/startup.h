@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine needs before it can start: the origin (the uid of the management cluster's namespace kube-system
-// unless configured) and the seal keys, where they are in a Secret. Both are read from the management cluster, on its
-// thread, and retried until known.
+// The facts that the engine needs before it can start: the origin (the uid of the management cluster's namespace
+// kube-system unless configured) and the seal keys, where they are in a Secret. Both are read from the management
+// cluster, on its thread, and retried until known.
 #ifndef WHARF_HOST_STARTUP_H
 #define WHARF_HOST_STARTUP_H
 
@@ -15,13 +15,14 @@ struct startup;
 struct error *startup_new(const struct config *config, void (*over)(void *ctx), void *ctx, struct startup **out);
 void startup_free(struct startup *startup); // after startup_stop
 
-// On the management cluster's thread: requests what is missing. Returns the monotonic time of the next call needed.
+// On the management cluster's thread: sends the requests that are due. Returns the monotonic time of the next call
+// needed.
 int64_t startup_tick(struct startup *startup, const struct cluster_connection *connection, struct moment now);
 void startup_stop(struct startup *startup); // on that thread too; releases the connection
 
 // From any thread.
 bool startup_is_over(struct startup *startup);
-// What it waits for and why, as one sentence; NULL: no problem known. free().
+// The problem that it waits for, as one sentence; NULL: no problem known. free().
 char *startup_problem(struct startup *startup);
 
 // Valid from when startup is over until startup_free.
