@@ -72,12 +72,12 @@ struct adapters_options {
 // Loads all that are wanted. Those that are rejected go to `problems`; an error is returned only for out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
-// The same while `former`, an earlier table, is in use: loads what is wanted and not loaded yet. `options` are
-// complete: what is loaded and no longer wanted, or wanted differently, goes on as it is; it is appended to `later`,
-// like what can only take its place: "adapter job (removed), adapter acme (other settings)". Where only items were
-// added to the list `kinds` of an adapter's settings, it is started a second time for what they add, from a copy of its
-// file. *out is NULL if there is nothing new, or any problem; else it begins with the kinds of `former`, which it owns.
-// What was loaded for nothing stays in memory.
+// The same while `former`, an earlier table, is in use: loads the wanted adapters that are not loaded yet. `options`
+// are complete: what is loaded and no longer wanted, or wanted differently, goes on as it is; it is appended to
+// `later`, like what can only take its place: "adapter job (removed), adapter acme (other settings)". Where only items
+// were added to the list `kinds` of an adapter's settings, it is started a second time for what they add, from a copy
+// of its file. *out is NULL if there is nothing new, or any problem; else it begins with the kinds of `former`, which
+// it owns. What was loaded for nothing stays in memory.
 struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
                               struct problems *problems, struct buffer *later, struct adapters **out);
 

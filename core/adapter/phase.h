@@ -16,7 +16,7 @@ const struct json *phase_condition(const struct json *conditions, const char *ty
 // True if the object is suspended by its suspend field.
 bool phase_suspend_asked(const wharf_kind *kind, const struct json *object);
 
-// True if the object's status is suspended by a rule, whatever its suspend field.
+// True if the object's status is suspended by a rule, with any value of its suspend field.
 bool phase_says_suspended(const wharf_kind *kind, const struct json *object);
 
 bool phase_is_final(wharf_phase_kind phase);

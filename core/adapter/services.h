@@ -10,12 +10,12 @@
 
 #include <wharf/adapter.h>
 
-// One call into an adapter: begin, call, end. What the adapter created, replaced or removed, and what its answer points
-// to, is freed at the end.
+// One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or
+// removed, and the texts of its answer.
 struct adapter_call {
     wharf_call call;
     wharf_answer answer;
-    const wharf_kind *kind; // whose functions are called: complete, unlike call.kind, which may be an older struct
+    const wharf_kind *kind; // the kind with the functions; complete, unlike call.kind, which may be an older struct
     char now[CLOCK_RFC3339_MAX];
     const char *adapter;         // name, for log lines; or NULL
     const char *object;          // "namespace/name", for log lines; or NULL
@@ -82,11 +82,11 @@ struct call_context {
 
 const wharf_host *services_table(void);
 
-// The table that services_table returns from now on, for a tool that records what an adapter reads; NULL: the host's.
+// The table that services_table returns from now on, for a tool that records the reads of an adapter; NULL: the host's.
 void services_replace(const wharf_host *table);
 
-// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted on this thread and what it
-// creates lives as long as the process; after services_loading(NULL), and on other threads, a NULL call is rejected, so
+// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted on this thread, and values made
+// with it live as long as the process; after services_loading(NULL), and on other threads, a NULL call is rejected, so
 // that an incorrect adapter cannot leak. Before the first of them a NULL call is accepted.
 void services_loading(const char *adapter);
 

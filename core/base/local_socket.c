@@ -72,7 +72,7 @@ static struct error *make_address(const char *path, struct sockaddr_un *out) {
 
 static struct error *check_folders(const char *folder) {
     AUTO_TEXT resolved = NULL;
-    AUTO_TEXT inside = text_format("%s/.", folder); // what comes last counts as a file
+    AUTO_TEXT inside = text_format("%s/.", folder); // the last segment counts as a file
     return inside ? trust_folders_check(inside, &resolved) : error_no_memory();
 }
 

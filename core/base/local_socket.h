@@ -25,7 +25,7 @@ struct local_socket {
 };
 
 // Listens at an absolute path: mode 0600, or 0660 with a group (NULL: none). The folder is created if it is missing;
-// it, and what is above it, must be writable only by root and this user. Replaces the socket of a host that has ended.
+// it, and the folders above, must be writable only by root and this user. Replaces the socket of a host that has ended.
 // ERROR_IO if a process listens there; ERROR_REFUSED for a file of another user, or one that is no socket.
 struct error *local_socket_listen(const char *path, const char *group, struct local_socket *out, int *fd);
 // Removes the file, unless it has been replaced. The zero value is fine.

@@ -107,7 +107,7 @@ char *text_directory(const char *path);
 // FNV-1a, for detecting changes and for tables with trusted keys: `hash` is TEXT_HASH, or the hash of preceding text.
 #define TEXT_HASH UINT64_C(14695981039346656037)
 uint64_t text_hash(uint64_t hash, const char *text);
-// The same in fewer steps, eight bytes each, but not the same on every machine: for what stays in the process.
+// The same in fewer steps, eight bytes each, but not the same on every machine: for use within the process.
 uint64_t text_hash_local(uint64_t hash, const char *text);
 
 // A pseudo-random generator (splitmix64), deterministic for a seed.

@@ -58,7 +58,7 @@ struct error *trust_owner_check(const char *path, const char *what, const struct
     return NULL;
 }
 
-// `done` is the resolved part of the path, without symlinks; `rest` is what remains.
+// `done` is the resolved part of the path, without symlinks; `rest` is the remainder.
 struct folder_walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];

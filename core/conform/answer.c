@@ -42,7 +42,7 @@ static void check_phase(struct adapter_probe *probe, int result, const wharf_pha
     check_text(probe, CALL_PHASE, "wharf_phase.message", phase->message);
 }
 
-// The marks are set after the call: whatever is there now is the adapter's.
+// The marks are set after the call: all marks that exist now are the adapter's.
 static void check_marks(struct adapter_probe *probe, const struct json *mirror) {
     static const char *const maps[] = {"labels", "annotations"};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {

@@ -43,7 +43,7 @@ static void setup(struct run *run) {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         log_to(nowhere);
-    setvbuf(stdout, NULL, _IONBF, 0); // what is written is noticed at once
+    setvbuf(stdout, NULL, _IONBF, 0); // no output is buffered
     intercept_start(run);
 }
 
@@ -158,7 +158,7 @@ static void check_kinds(struct run *run, const wharf_kind *kept) {
     }
 }
 
-// What was to be carried now and then, and never was.
+// Carried fields that were to be changed at least once, and never were.
 static void check_carried(struct run *run) {
     for (size_t i = 0; i < run->n_tested; i++) {
         const struct tested *tested = &run->tested[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside of the conformance kit: the child process that loads the adapter and calls it.
 //
-// A trial is one object of a kind, as given or broken in one way, and all that is asked about it. Trials are numbered,
+// A trial is one object of a kind, as given or broken in one way, and all calls about that object. Trials are numbered,
 // and so are the calls within one: the same in every child, so that the next child can go on where one died.
 #ifndef WHARF_CONFORM_CHILD_H
 #define WHARF_CONFORM_CHILD_H
@@ -14,8 +14,9 @@
 
 #include <sys/types.h>
 
-// -- What the kit and its child share (one mapping): the position of the child, so that the kit can name the last call
-// when the child dies or hangs, and the calls that the next child leaves out because an earlier one died in them --
+// -- Memory that the kit and its child share (one mapping): the position of the child, so that the kit can name the
+// last call when the child dies or hangs, and the calls that the next child leaves out because an earlier one died in
+// them --
 
 #define BOARD_KINDS 256
 #define BOARD_SKIPS 64
@@ -24,7 +25,7 @@
 #define BOARD_CARRIED 64
 #define BOARD_CALLS ((size_t)16 << 20)
 
-enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` says what is wrong
+enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` is the error
 
 struct board_skip {
     size_t trial;
@@ -51,9 +52,9 @@ struct board {
     volatile enum stage stage;
     volatile enum function function;
     volatile size_t kind_index;
-    volatile bool wrote_input; // it died of a write to what it may only read
+    volatile bool wrote_input; // the child died of a write to a read-only object
     char kind[128];
-    char object[1024]; // what the call is about, for people
+    char object[1024]; // the object of the call, in words
     bool done[BOARD_TRIALS];
     uint32_t starts[BOARD_TRIALS]; // of the hashes of a trial's calls
     uint32_t n_hashes;
@@ -68,11 +69,11 @@ struct board {
 
 // An object to try a kind with.
 struct subject {
-    char *source;                    // for people
+    char *source;                    // in words
     const struct document *document; // NULL: generated
     struct json *object;             // without status
     struct json **states;            // statuses that it may have
-    char **state_sources;            // for people
+    char **state_sources;            // in words
     bool *given;                     // the status was given, and so is one that the kind's controller writes
     size_t n_states;
     struct json **changes; // merge patches that users may send
@@ -80,8 +81,8 @@ struct subject {
 };
 
 struct tested {
-    struct kind kind;        // whose functions are those of probe.c
-    const struct kind *real; // whose functions are the adapter's
+    struct kind kind;        // with the functions of probe.c
+    const struct kind *real; // with the adapter's functions
     size_t index;
     struct subject *subjects;
     size_t n_subjects;
@@ -108,7 +109,7 @@ struct trials {
     size_t count;
 };
 
-// What must stay as it is, see surroundings.c.
+// Properties of the process that calls must not change, see surroundings.c.
 struct surroundings {
     size_t threads;
     int lowest_free; // file descriptor
@@ -137,7 +138,7 @@ struct run {
     bool thorough;          // they are compared after each call
     wharf_result answered;  // by the last step_status
     enum function measured; // with `quiet`: the only function that is called
-    bool quiet;             // a call that is made again only to look at the memory that it takes
+    bool quiet;             // a repeated call that measures memory alone
     int64_t later_ns;
     int must_stay; // the final phase that `status` may not end; -1: none
     size_t said[N_RULES];
@@ -164,7 +165,7 @@ struct json *with_status(const struct json *object, const struct json *status);
 struct json *subject_with(const struct subject *subject, size_t state);
 
 // -- generate.c --
-// Objects made from what the kind says of itself. Appends to the subjects of the kind.
+// Generates objects from the data of the kind. Appends to the subjects of the kind.
 struct error *subjects_generate(struct tested *tested);
 struct subject *subject_add(struct tested *tested, const char *source, struct json *object); // takes the object
 bool subject_add_state(struct subject *subject, const char *source, const struct json *status, bool given);
@@ -172,19 +173,19 @@ bool subject_prepare(const struct kind *kind, struct json *object);
 bool states_generate(const struct kind *kind, struct subject *subject);
 
 // -- life.c --
-// Whether a document tells a step of a life, and whether two are in one file.
+// Whether a document is a step of a life, and whether two documents are in one file.
 bool life_is_step(const struct document *step);
 bool life_is_same(const struct document *a, const struct document *b);
-// Tells the life of a subject in the file whose first step is this document.
+// Reports the life of a subject by the file that has this document as its first step.
 void life_run(struct run *run, const struct subject *subject, size_t first);
 
 // -- crowd.c --
-// Calls each function of the kind in several threads at once, and compares with what it answers alone.
+// Calls each function of the kind in several threads at once, and compares with the answers in one thread.
 void crowd_run(struct run *run);
 
 // -- traits.c --
 void traits_of_mirror(struct run *run, const struct json *mirror);
-// What is carried and another one in a mirror that was just made.
+// Counts carried fields that differ in a new mirror.
 void traits_of_made(struct run *run, const struct json *workload, const struct json *mirror);
 // `desired` as `update` was given it, `result` as it was left.
 void traits_of_update(struct run *run, const struct json *mirror, const struct json *desired,
@@ -195,10 +196,10 @@ void unmatched_warn(struct run *run, const struct tested *tested, const struct d
 
 // -- mutate.c --
 struct error *trials_list(struct run *run);
-// The object of a trial, and what it is in words. Owned by the caller; NULL when out of memory.
+// The object of a trial, and its description. Owned by the caller; NULL when out of memory.
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
 
-// -- probe.c: what stands between the host and the functions of the adapter --
+// -- probe.c: the layer between the host and the functions of the adapter --
 struct adapter_probe {
     struct adapter_call call; // the first member: wharf_call.host_data points to it
     struct run *run;
@@ -212,36 +213,36 @@ bool probe_is_skipped(const struct board *board);
 // A hash of an answer: the result, the texts, and `out` or `phase` unless they are NULL.
 uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
 
-// -- answer.c: what is looked at after each call --
+// -- answer.c: checks after each call --
 void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
                   const struct json *output);
 // That `status` does not end a final phase which its draft would have kept.
 void answer_check_finished(struct adapter_probe *probe, const struct json *draft, const struct json *output);
 
 // -- say.c: lines for the kit --
-// `cause` tells findings of one rule and function apart; findings with the same are one to people.
+// `cause` distinguishes findings of one rule and function; the report shows findings with the same cause as one.
 void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-// What was given to a call that is left out because a child died of it.
+// The inputs of a call that is left out because a child died in it.
 void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
 // Something that need not be wrong.
 void run_warn(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A line of the report's head.
 void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// -- watch.c: what the adapter asks the host for --
+// -- watch.c: the services that the adapter calls --
 void watch_services(struct run *run);
 // The functions of struct wharf_host that it called, "find, string".
 const char *watch_used(char *out, size_t size);
 
 // -- surroundings.c --
 void surroundings_note(struct run *run);
-// Reports what changed since it was noted, and blames the function.
+// Reports changes since surroundings_note, and blames the function.
 void surroundings_check(struct run *run, enum function function);
 void surroundings_check_signals(struct run *run, enum function function);
-void surroundings_check_output(struct run *run, enum function function); // only what was written
+void surroundings_check_output(struct run *run, enum function function); // output alone
 
-// -- steps.c: what the host does with a workload, a step each, with the rules for the result --
+// -- steps.c: the actions of the host on a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.
 int step_phase(struct run *run, const struct json *object);
 // Whether it can be placed at all.
@@ -253,10 +254,10 @@ const struct json *step_mirror(struct run *run, const struct json *workload, con
 const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
 // The same, with no more asked.
 const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror);
-// The workload after the status was copied. `state` says what is known of the mirror.
+// The workload after the status was copied. `state` is the state of the mirror.
 const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state);
-// What is written when no cluster accepts it.
+// The status of a workload that no cluster accepts.
 void step_gave_up(struct run *run, const struct json *workload);
 // Whether memory stays when each of these is called many times.
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of an adapter in several threads at once: each of them goes through the same calls, beginning at another
 // one, and must get the answers that a call got alone. Services let other threads go first now and then (watch.c), so
-// that what an adapter keeps outside of its call does not stay unseen.
+// that state that an adapter keeps outside of its call has an effect.
 #include "core/base/thread.h"
 #include "core/conform/child.h"
 

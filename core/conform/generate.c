@@ -9,7 +9,7 @@
 
 #define TIME "2026-01-02T03:05:06Z"
 
-// What a pattern names, with one item wherever it has a "*". Something that is there already stays. Takes the value.
+// Sets the field of a pattern, with one item for each "*". An existing value stays. Takes the value.
 static bool set_pattern(struct json *root, const char *pattern, const char *key, struct json *value) {
     AUTO_BUFFER(at, 4096);
     while (*pattern == '/') {

@@ -112,7 +112,7 @@ static const char *path_of(enum what what, word a, word b) {
     return what == OPENS ? (const char *)a : what == OPENS_AT ? (const char *)b : NULL;
 }
 
-// Under another name here: what libc's headers say of these functions is not always what is defined.
+// Under another name here, since the declarations in libc's headers may differ from these definitions.
 #define INTERCEPTED(symbol, what)                                                                                      \
     __attribute__((visibility("default")))                                                                             \
     word intercept_##symbol(word a, word b, word c, word d, word e, word f) __asm__(#symbol);                          \

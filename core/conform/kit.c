@@ -78,8 +78,9 @@ static bool add_finding(struct kit *kit, enum rule rule, const char *found) {
     return report_add(&kit->report, &finding, NULL);
 }
 
-// What the loader looks at before any code of the file runs. That of owners and permissions which an operator has to
-// put right is only a warning to an author: a copy in a folder of our own is loaded instead. False: it is no adapter.
+// The loader's checks before any code of the file runs. Wrong owners and permissions are for an operator to correct, so
+// an author gets only a warning, and the kit loads a copy in a private folder. *fine is false if the file is no
+// adapter.
 static struct error *check_file(struct kit *kit, bool *fine) {
     char sha256[65];
     *fine = true;

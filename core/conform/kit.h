@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conformance kit for authors of adapters: loads one in a child process, calls its functions on given objects, on
-// objects made from the data of its kinds and on broken ones made from both, and tells which rules of
-// <wharf/adapter.h> it does not keep.
+// The conformance kit for authors of adapters: loads an adapter in a child process, calls the functions on given
+// objects, on objects generated from the data of the kinds and on broken copies of both, and reports the broken rules
+// of <wharf/adapter.h>.
 #ifndef WHARF_CONFORM_KIT_H
 #define WHARF_CONFORM_KIT_H
 
@@ -26,7 +26,7 @@ struct kit_result {
     size_t warnings;
 };
 
-// Writes the report to `out`. An error is what kept the kit from trying at all.
+// Writes the report to `out`. An error is the reason why the kit could make no call.
 struct error *kit_run(const struct kit_options *options, FILE *out, struct kit_result *result);
 
 #endif

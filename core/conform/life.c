@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A life of an object, as a file tells it: the statuses that its mirror goes through and the changes that its users
-// make, one document a step. For each step it is told what phase the workload is in then, and what of a change was
-// carried.
+// The life of an object in a file: the statuses of its mirror and the changes of its users, one document a step. For
+// each step the report has the phase of the workload and the carried fields of a change.
 #include "core/conform/child.h"
 
 #include "core/base/text.h"
@@ -23,7 +22,7 @@ struct life {
     size_t number; // of the step
     const struct json *workload, *mirror;
     wharf_mirror_state state;
-    struct buffer lines; // told when it is over: a child that dies tells nothing twice
+    struct buffer lines; // reported at the end, so that the next child of one that died repeats no line
 };
 
 bool life_is_step(const struct document *step) {
@@ -71,7 +70,7 @@ static void tell_phase(struct life *life) {
     check_expected(life, name);
 }
 
-// -- what becomes of a change --
+// -- the fields of a change --
 
 struct pointers {
     size_t count;
@@ -171,7 +170,7 @@ static void tell_change(struct life *life, const struct json *before, const stru
 
 // -- the steps --
 
-// What had to wait may follow once the mirror has changed.
+// Postponed changes may follow once the mirror has changed.
 static void carry_on(struct life *life) {
     const struct json *before = life->mirror;
     life->mirror = step_change(life->run, life->workload, before);

@@ -65,7 +65,7 @@ static const char *const heavy_words[N_HEAVY] = {
     "has 100,000 members",  "is an array as deep as it gets", "is an object as deep as it gets",
 };
 
-// What was listed already, by pattern and type.
+// Fields in the list, by pattern and type.
 struct seen {
     uint64_t *hashes;
     uint8_t *counts;
@@ -180,7 +180,7 @@ static void list_heavy(struct mutation_list *listing, const char *pointer, unsig
             add(listing, TRIAL_HEAVY, i, pointer);
 }
 
-// Fields that the adapter looks at, by what it says of itself. (Labels and annotations are maps of strings: every API
+// Fields that the adapter reads, by the data of the kind. (Labels and annotations are maps of strings: every API
 // server checks that.)
 static void list_heavies(struct mutation_list *listing, const wharf_kind *kind) {
     bool rules = kind->phases && kind->phases[0].pointer;

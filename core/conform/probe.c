@@ -122,8 +122,8 @@ uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *o
     return result == WHARF_OK ? mix(hash, json_hash(out)) : hash;
 }
 
-// Of this call, in this pass and in the first one. What a function was given depends only on the calls before, so the
-// first one of a trial with another output is to blame.
+// Compares the hashes of this call in this pass and in the first one. The input of a function depends only on earlier
+// calls, so the first call of a trial with another output is to blame.
 static void check_restart(struct run *run, enum function function, uint64_t hash) {
     struct board *board = run->board;
     size_t at = (size_t)board->starts[board->trial] + board->ordinal;

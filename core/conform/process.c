@@ -21,15 +21,16 @@
 #define HANGS_MAX 2
 #define LINE_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
-#define MEMORY_MAX ((size_t)2 << 30)      // of a child
-#define HANG_MEMORY_MAX ((size_t)8 << 20) // of a call that does not return: above it, memory is what is wrong
+#define MEMORY_MAX ((size_t)2 << 30) // of a child
+#define HANG_MEMORY_MAX                                                                                                \
+    ((size_t)8 << 20) // of a call that does not return: above this limit the finding is about memory
 
 struct child {
     pid_t pid;
-    int lines; // what it tells
-    int words; // what it wrote to stdout and stderr
+    int lines; // findings and lines for the report
+    int words; // its stdout and stderr
     struct buffer text;
-    uint64_t call; // number of the call that was under way when it was looked at, and since when
+    uint64_t call; // number of the call at the last look, and the times since then
     int64_t cpu_ns, wall_ns;
     size_t memory;
     bool hung;
@@ -157,8 +158,8 @@ static size_t memory_of(pid_t pid) {
     return resident ? (size_t)strtoull(resident, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-// Ends a child whose call does not return, or takes all the memory. How fast a call gets memory is up to the machine:
-// one that is still taking it when its time is over did not hang for another reason.
+// Kills a child after a call that does not return or takes too much memory. A call that is still allocating at the end
+// of its time counts as one that takes too much memory: the speed of allocation depends on the machine.
 static void look_at_call(const struct crew *crew, struct child *child) {
     int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
     size_t memory = memory_of(child->pid);
@@ -219,7 +220,7 @@ static void say(struct crew *crew, enum rule rule, enum function function, const
     crew->pending = of_call && function != CALL_LOAD ? index : SIZE_MAX;
 }
 
-// What a death was: in a call, or after one, when the host came upon what the adapter had done.
+// Reports the cause of a death: in a call, or after one, when the host used memory that the adapter had damaged.
 static void say_death(struct crew *crew, const struct child *child) {
     char words[LAST_WORDS + 1];
     last_words(child, words);

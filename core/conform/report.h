@@ -33,7 +33,7 @@ void report_inputs(struct finding *finding, struct json *inputs);
 // False when out of memory.
 bool report_warn(struct report *report, const char *kind, const char *text);
 void report_print(const struct report *report, FILE *out);
-// A YAML file a finding that has inputs. Its path is told in `out`.
+// A YAML file a finding that has inputs. `out` gets its path.
 struct error *report_save(const struct report *report, const char *folder, FILE *out);
 void report_free(struct report *report);
 

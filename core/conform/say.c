@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define INPUTS_MAX ((size_t)256 * 1024)
-#define WITH_INPUTS 200 // findings of a rule that are told with what was given; later ones are told without
+#define WITH_INPUTS 200 // findings of a rule that are reported with their inputs; later ones have none
 #define FOUND_MAX 600
 
 static void send_line(const struct run *run, const struct json *line) {
@@ -20,7 +20,7 @@ static void send_line(const struct run *run, const struct json *line) {
     free(text);
 }
 
-// What comes from an adapter may be anything, and will be shown.
+// A text of an adapter may have any bytes, and the report shows the text.
 static struct json *safe_text(const char *text) {
     AUTO_BUFFER(clean, 65536);
     return text_show(&clean, text) ? json_new_string(clean.data ? clean.data : "") : NULL;

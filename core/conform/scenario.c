@@ -14,12 +14,12 @@ static bool is_final(int phase) {
     return phase >= 0 && phase_is_final((wharf_phase_kind)phase);
 }
 
-// What the following calls are about, besides the object of the trial.
+// Extends the description of the trial's object for the following calls.
 static void about(struct run *run, size_t base_len, const char *what, const char *more) {
     snprintf(run->board->object + base_len, sizeof(run->board->object) - base_len, "%s%s", what, more);
 }
 
-// `finished` is a workload with a phase that is final; it must keep it whatever is known of a mirror.
+// `finished` is a workload with a final phase, which must stay the same for any state of the mirror.
 static void check_finished(struct run *run, const struct json *finished, int phase, const struct json *mirror,
                            wharf_mirror_state state) {
     run->must_stay = phase;
@@ -32,7 +32,7 @@ static void check_finished(struct run *run, const struct json *finished, int pha
                 phase_name(phase), phase_name(then));
 }
 
-// Every other state that the mirror may be found in when the workload stands at `workload`.
+// Tries every other state of the mirror with this state of the workload.
 static void try_other_mirrors(struct run *run, const struct subject *subject, const struct json *workload,
                               const struct json *mirror, size_t base_len) {
     int phase = step_phase(run, workload);
@@ -78,8 +78,8 @@ static void try_changes(struct run *run, const struct subject *subject, const st
     about(run, base_len, "", "");
 }
 
-// The life of an object that is as it should be: a mirror is made, it gets a status, the status is copied, and whatever
-// else may happen to the mirror then.
+// The life of a valid object: a mirror is made and gets a status, the status is copied, and then the mirror gets every
+// other status.
 static void whole_trial(struct run *run, const struct trial *trial, const struct json *object, size_t base_len) {
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);

@@ -52,13 +52,13 @@ static struct mirror_context make_context(struct adapter_probe *probe, const str
                                    .attempt = 1};
 }
 
-// What of it may not be in a mirror.
+// A field that a mirror must not have.
 struct leftover {
     struct run *run;
     enum rule rule;
     enum function function;
     const char *pattern;
-    const struct json *before; // what was there already is no new finding; or NULL
+    const struct json *before; // a field of this object is no new finding; or NULL
 };
 
 static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
@@ -70,7 +70,7 @@ static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
     return true;
 }
 
-// managedBy and what the kind removes.
+// Checks that managedBy and the kind's removed fields are absent.
 static void check_removed(struct run *run, enum rule rule, const struct json *before, const struct json *mirror) {
     const wharf_kind *kind = &run->now->kind.abi;
     struct leftover leftover = {run, rule, rule == RULE_MIRROR ? CALL_MIRROR : CALL_UPDATE, "managed_by", before};

@@ -71,7 +71,7 @@ static bool set_default(struct json *object, const char *pointer, const char *te
     return (found && found[0] != '\0') || pointer_set(object, pointer, json_new_string(text));
 }
 
-// What the server would have added, and what makes it ours.
+// Adds the fields that the server sets, and managedBy.
 bool subject_prepare(const struct kind *kind, struct json *object) {
     return set_default(object, "/metadata/name", "object") && set_default(object, "/metadata/namespace", "default") &&
            set_default(object, "/metadata/uid", "01234567-89ab-4cde-8f01-23456789abcd") &&
@@ -131,7 +131,7 @@ static bool has_name(const struct document *document) {
     return json_string(json_path(document->value, "metadata", "name", NULL));
 }
 
-// An object without a name beside one that has one is no workload (a template, or what a mirror should be).
+// An object without a name beside one that has one is no workload (but a template, or an expected mirror).
 static bool is_workload(const wharf_kind *kind, const struct documents *documents, size_t index) {
     const struct document *document = &documents->list[index];
     if (!is_of_kind(kind, document->value))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process has that its adapters leave alone: threads, file descriptors, signal handlers, standard output. It is
-// compared after each call, so that a change has a function to blame.
+// Properties of a process that adapters must not change: threads, file descriptors, signal handlers, standard output.
+// The kit compares them after each call, so that a change has a function to blame.
 #include "core/conform/child.h"
 
 #include <fcntl.h>

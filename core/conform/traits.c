@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signs that an adapter forgot something: fields that delete a mirror, and what an update takes back.
+// Signs that an adapter forgot something: fields that delete a mirror, and changes that an update reverts.
 #include "core/conform/child.h"
 
 #include "core/base/text.h"
@@ -68,7 +68,7 @@ static bool note_taking(void *ctx, const char *pointer, struct json *value) {
     return true;
 }
 
-// Over what a rule carries; in `result` is what the mirror becomes.
+// Compares the fields of a rule; `result` is the changed mirror.
 static struct taking compare(const char *carried, const struct json *mirror, const struct json *desired,
                              const struct json *result) {
     struct taking taking = {mirror, desired, result, false, false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind says of its objects, against the objects that are given: a rule or a pointer that matches nothing in any
-// of them is a typo, or something that they do not show. Nothing of the adapter is called.
+// Compares the data of a kind with the given objects: a rule or a pointer that matches in no object is a typo, or the
+// objects do not show such a state. Calls no function of the adapter.
 #include "core/conform/child.h"
 
 #include "core/base/suggest.h"
@@ -27,13 +27,13 @@ struct claim {
     const char *member;           // of a condition; NULL: none
     bool condition;
     bool seen;
-    char meant[256]; // what it may have been meant to be; "" if that is not known
+    char meant[256]; // the probable correct name; "" if unknown
 };
 
 struct claims {
     struct claim *list;
     size_t count;
-    size_t objects, statuses; // that were looked at
+    size_t objects, statuses; // compared
 };
 
 // Labels and annotations are mostly removed in case that they are there.
@@ -130,7 +130,7 @@ static bool value_matches(void *ctx, const char *pointer, struct json *value) {
     return !claim->seen;
 }
 
-// What of a PodTemplateSpec decides where pods go (WHARF_CARRIED_POD_TEMPLATE): few templates have all of it.
+// A field of a PodTemplateSpec that affects scheduling (WHARF_CARRIED_POD_TEMPLATE): few templates have all of these.
 static bool is_of_template(const char *pattern, char *parent, size_t size) {
     static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
                                          "/spec/tolerations", "/spec/schedulingGates"};
@@ -146,7 +146,7 @@ static bool is_of_template(const char *pattern, char *parent, size_t size) {
     return false;
 }
 
-// -- what may have been meant --
+// -- suggestions --
 
 // The name nearest to `name` among the members of an object, or among the types of conditions.
 static const char *nearest(const struct json *container, const char *name, bool types) {
@@ -160,8 +160,8 @@ static const char *nearest(const struct json *container, const char *name, bool 
     return suggest(name, known, count);
 }
 
-// Follows the pattern as far as it goes, and says what it would be with the name that is nearest to the first one that
-// is missing. `done` is the length of what was followed.
+// Follows the pattern to the first missing name, and writes the pattern with the nearest existing name in its place.
+// `done` is the length of the followed part.
 static bool mend_pointer(const struct json *value, const char *pattern, size_t done, char *out, size_t size) {
     const char *rest = pattern + done;
     if (*rest != '/' || !value)
@@ -271,7 +271,7 @@ static void words_of(const struct claim *claim, char *out, size_t size) {
         snprintf(out, size, "%s: %s", claim->field, claim->pointer);
 }
 
-// What the kind says elsewhere is not what a typo was meant to be.
+// A name that the kind has elsewhere is no suggestion for a typo.
 static bool is_claimed(const struct claims *claims, const struct claim *claim) {
     bool any = false;
     for (size_t i = 0; i < claims->count; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of struct wharf_host as the kit gives them to the adapter: each notes that it was asked for, looks at
-// its pointer, and calls on to the host's own.
+// The functions of struct wharf_host as the kit gives them to the adapter: each records its use,
+// checks its pointer, and calls the host's own function.
 #include "core/base/text.h"
 #include "core/conform/child.h"
 

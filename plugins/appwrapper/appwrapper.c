@@ -83,8 +83,8 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
 }
 
 // Deletion; the user that the worker's webhook records, which is the host there (a label that may not be changed); and
-// managers of what is wrapped, which would leave it unmanaged: in the kinds themselves, and in those that have another
-// one's spec inside.
+// managers of the wrapped objects, which would leave it unmanaged: in the kinds themselves, and in those that have
+// another one's spec inside.
 static const char *const removed[] = {
     "/metadata/annotations/workload.codeflare.dev.appwrapper~1successTTLDuration",
     "/metadata/labels/workload.codeflare.dev~1user",
@@ -100,7 +100,7 @@ static const char *const removed[] = {
     NULL,
 };
 
-// What the controller writes once all components are deleted. Conditions are there only if it was resumed once.
+// The controller's changes once all components are deleted. Conditions are there only if it was resumed once.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, PHASE, "Suspended"),
     WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "QuotaReserved", "False", "Suspended", "Suspend is true"),

@@ -30,7 +30,7 @@ enum type {
 enum rule {
     REQUIRED = 1,
     EMPTY = 2,   // "" is fine
-    POINTER = 4, // a JSON pointer: only the message differs, the host checks what it points to
+    POINTER = 4, // a JSON pointer: only the message differs, the host checks the target
 };
 
 struct field {
@@ -47,7 +47,7 @@ struct shape {
     const struct field *fields;
     size_t size;
     int is_short;                                          // a value that is no mapping is that of the first field
-    void (*finish)(const struct place *at, void *element); // looks at the element as a whole, if not NULL
+    void (*finish)(const struct place *at, void *element); // checks the element as a whole, if not NULL
 };
 
 void settings_read(const struct place *at, const struct shape *shape, void *target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// batch/v1 Job. What the API server allows is in kubernetes pkg/registry/batch/job/strategy.go and
+// batch/v1 Job. The rules of the API server are in kubernetes pkg/registry/batch/job/strategy.go and
 // pkg/apis/batch/validation/validation.go; function names in comments are from there.
 #include "job.h"
 
@@ -8,8 +8,8 @@ const wharf_host *host;
 #define POD "/spec/template"
 #define MANUAL "/spec/manualSelector"
 
-// What the API server gives a Job without manualSelector (generateSelector): its uid and name in labels of the pod
-// template, and a selector for them. A mirror has its own.
+// The fields that the API server sets in a Job without manualSelector (generateSelector): its uid and name in labels of
+// the pod template, and a selector for them. A mirror has its own.
 #define GENERATED(labels)                                                                                              \
     labels "/controller-uid", labels "/job-name", labels "/batch.kubernetes.io~1controller-uid",                       \
         labels "/batch.kubernetes.io~1job-name"
@@ -46,7 +46,7 @@ static bool has_not_run(const wharf_value *job) {
            host->count(host->find(job, "/status/uncountedTerminatedPods/failed")) == 0;
 }
 
-// The rules say all but what tells a Job with pods from one without.
+// The rules distinguish all phases; this function adds the difference between a Job with pods and one without.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
     bool has_pods = job_count(job, "/status/active") > 0 || job_count(job, "/status/terminating") > 0;
@@ -87,7 +87,8 @@ static void fix_completions(const wharf_call *call, const wharf_value *mirror, w
 }
 
 // shouldAllowMutablePodTemplate: a mirror that has just been suspended takes a new template only once its pods are
-// gone. Until then it keeps the old one, and is not resumed either: it would run what the workload no longer says.
+// gone. Until then it keeps the old one, and is not resumed either: the mirror would run a spec that the workload no
+// longer has.
 static void fix_template(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
     for (const char *const *field = generated; *field && !host->is(mirror, MANUAL, "true"); field++)
         host->take(call, desired, mirror, *field);

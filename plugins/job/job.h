@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the Job adapter share.
+// Shared by the files of the Job adapter.
 #ifndef WHARF_PLUGINS_JOB_H
 #define WHARF_PLUGINS_JOB_H
 
@@ -19,7 +19,7 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 
 #define CONDITIONS "/status/conditions"
 #define SUSPEND "/spec/suspend"
-// Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
+// Annotation of a mirror: /status/failed of the workload at the creation of the mirror.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 // The same of /status/succeeded, of a Job without indexes whose completions are given: the mirror has only to reach
 // what is left of them.
@@ -29,9 +29,9 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 
 // The number in one of these annotations of a mirror, 0 if there is none.
 int64_t job_earlier(const wharf_value *mirror, const char *annotation);
-// What earlier attempts have achieved: the annotations of a new mirror, and what is left for it to do.
+// The results of earlier attempts: the annotations of a new mirror, and its remaining work.
 void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
-// In a change of a mirror: of limits that were just carried, what is left.
+// In a change of a mirror: reduces carried limits to their remainder.
 void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired);
 // The Job controller creates no more pods than are left to complete.
 wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets);

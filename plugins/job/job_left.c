@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of a Job for a further attempt. The Job controller of a worker counts a mirror's pods from zero, and its
-// deadline from its own start, so that a mirror with the workload's limits would have all of them once more:
-//   - backoffLimit is less by what earlier attempts counted as failed;
-//   - activeDeadlineSeconds is less by what has passed since the workload's startTime, which stays over attempts. A Job
+// The remaining work of a Job for a further attempt. The Job controller of a worker counts a mirror's pods from zero,
+// and its deadline from its own start, so that a mirror with the workload's limits would have all of them once more:
+//   - backoffLimit is reduced by the failures that earlier attempts counted;
+//   - activeDeadlineSeconds is reduced by the time since the workload's startTime, which stays over attempts. A Job
 //     that is resumed has all of it again (syncJob), and so has its mirror;
-//   - completions without indexes are less by what has succeeded.
-// Indexes run again: no field of a Job says that one has completed already. What earlier attempts have achieved is in
+//   - completions without indexes are reduced by the successes.
+// Indexes run again: no field of a Job says that one has completed already. The results of earlier attempts are in
 // annotations of the mirror, as it was when that was made: limits of the workload may change later.
 #include "job.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a workload from that of its mirror, such that the API server accepts it after the one that the workload
 // has (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
-// What an earlier attempt has reported stays true:
-//   - failed: what earlier attempts counted is added. It never falls.
+// Reports of earlier attempts stay true:
+//   - failed: the counts of earlier attempts are added. It never falls.
 //   - succeeded, completedIndexes: an index that has completed once stays so, and succeeded is their number. Without
-//     indexes what earlier attempts counted is added: a new attempt has only the rest to do (job_left.c). Where
+//     indexes the counts of earlier attempts are added: a new attempt has only the rest to do (job_left.c). Where
 //     completions are not given, it repeats what the earlier one did, and the greater of both counts.
 //   - failedIndexes: those of the mirror alone, since an attempt tries all of them again, but none that has completed.
 //   - the outcome: SuccessCriteriaMet and FailureTarget cannot be taken back, nor followed by the other end. The one
@@ -24,7 +24,7 @@
 static const char *const decided_type[] = {[SUCCESS] = "SuccessCriteriaMet", [FAILURE] = "FailureTarget"};
 static const char *const finished_type[] = {[SUCCESS] = "Complete", [FAILURE] = "Failed"};
 
-// What is known before anything is written. `object` has the mirror's status.
+// The facts before the first change. `object` has the mirror's status.
 struct view {
     const wharf_call *call;
     const wharf_value *workload, *mirror;
@@ -33,7 +33,7 @@ struct view {
     bool finished;
 };
 
-// A counter that may not fall is at least what the workload has.
+// A counter that may not fall is at least the workload's.
 static void put_count(const struct view *v, const char *pointer, int64_t count, bool may_fall) {
     int64_t least = may_fall ? 0 : job_count(v->workload, pointer);
     count = count < least ? least : count;
@@ -129,7 +129,7 @@ static void write_pods(const struct view *v) {
 }
 
 // Whether a list like "0-2,4,5" has the index `at`; *last is lowered to the last index for which that is the same. The
-// list goes on to the interval that says so. What is malformed in it is skipped.
+// list goes on to the interval that says so. Malformed intervals are skipped.
 static bool contains(const char **list, int64_t at, int64_t *last) {
     while (**list) {
         char *end = NULL;
@@ -223,7 +223,7 @@ wharf_result job_status(const wharf_call *call, const wharf_value *workload, con
         job_count(mirror, "/status/active") == 0 && job_count(mirror, "/status/terminating") == 0)
         v.finished = true;
     if (!host->find(mirror, "/status") || !host->find(object, "/status"))
-        host->set(call, object, "/status", host->new_object(call)); // what is there is the workload's
+        host->set(call, object, "/status", host->new_object(call)); // the existing value is the workload's
     if (host->find(mirror, CONDITIONS) || host->find(workload, CONDITIONS))
         write_conditions(&v, in_vain);
     write_times(&v);

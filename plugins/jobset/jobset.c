@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobset.x-k8s.io JobSet. What may change is in its webhook (ValidateUpdate) and in the rules of its CRD.
+// jobset.x-k8s.io JobSet. The fields that may change are in its webhook (ValidateUpdate) and in the rules of its CRD.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;
@@ -16,7 +16,8 @@ static int may_scale(const wharf_value *mirror, const wharf_value *job) {
            host->integer(pods, 1) >= 1 && host->equal(pods, host->find(job, "/completions"));
 }
 
-// A worker would reject the whole patch, including a change of suspend: what it does not accept is left out.
+// A worker would reject the whole patch, including a change of suspend: the adapter leaves out changes that the worker
+// does not accept.
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     (void)workload;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tekton.dev PipelineRun and TaskRun. What may change is in Tekton's webhooks (pipelinerun_validation.go,
+// tekton.dev PipelineRun and TaskRun. The fields that may change are in Tekton's webhooks (pipelinerun_validation.go,
 // taskrun_validation.go): spec.status until the run is done, and a TaskRun's statusMessage with it.
 #include <wharf/adapter.h>
 

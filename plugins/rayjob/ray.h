@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RayJob, RayCluster and RayService share: who may manage them, and the RayCluster that each of them describes.
+// The common part of RayJob, RayCluster and RayService: the allowed managers, and the RayCluster that each of them
+// describes.
 //
 // RayCluster and RayService have no gave_up_status: they never finish. state "failed" of a RayCluster is deprecated,
-// and the operator no longer writes it (raycluster_types.go); what is False in their conditions may become True again.
+// and the operator no longer writes it (raycluster_types.go); a condition that is False may become True again.
 #ifndef WHARF_RAY_H
 #define WHARF_RAY_H
 
@@ -30,8 +31,8 @@ extern const wharf_kind raycluster, rayservice;
     WHARF_CARRIED_POD_TEMPLATE(RAY_HEAD(spec), NULL),                                                                  \
         WHARF_CARRIED_POD_TEMPLATE(RAY_WORKERS(spec) "/template", "groupName")
 
-// As many workers as the operator starts: in `sets`, which has what RAY_PODS(spec) says first. Returns how many of its
-// items these are.
+// As many workers as the operator starts: in `sets`, which begins with the pods of RAY_PODS(spec). Returns how many of
+// its items these are.
 size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_value *sets);
 
 // The operator says "suspended" until it has seen that the object is resumed.

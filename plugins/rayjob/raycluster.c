@@ -74,7 +74,7 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-// What the operator writes once all pods are deleted.
+// The operator's changes once all pods are deleted.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/readyWorkerReplicas"),
     WHARF_CHANGE_REMOVE("/status/availableWorkerReplicas"),

@@ -114,8 +114,8 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
-// What the operator reads after the start. A new rayClusterSpec it disregards (getOrCreateRayClusterInstance), except
-// after a suspension, when it creates a new RayCluster.
+// The fields that the operator reads after the start. A new rayClusterSpec it disregards
+// (getOrCreateRayClusterInstance), except after a suspension, when it creates a new RayCluster.
 static const wharf_carried carried[] = {
     {.pointer = "/spec/suspend"},
     {.pointer = "/spec/jobId"}, // InteractiveMode waits for it
@@ -129,7 +129,7 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-// What the operator writes once all that it created is deleted.
+// The operator's changes once all objects that it created are deleted.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/jobStatus"),
     WHARF_CHANGE_REMOVE("/status/jobId"),
@@ -145,7 +145,7 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-// It fails before anything of it ran. What the operator writes when a submitter is gone and the Ray job has not ended
+// The workload failed before any pod ran. The operator's changes when a submitter is gone and the Ray job has not ended
 // (checkSubmitterFinishedTimeoutAndUpdateStatusIfNeeded): clients look at jobStatus, too.
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, DEPLOYMENT, "Failed"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ray.io RayService. What a suspended one reports is in KubeRay's rayservice_controller.go (handleSuspend).
+// ray.io RayService. The status of a suspended RayService is in KubeRay's rayservice_controller.go (handleSuspend).
 #include "ray.h"
 
 #define CONDITIONS "/status/conditions"

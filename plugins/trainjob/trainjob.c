@@ -11,7 +11,7 @@ static const wharf_host *host;
 #define FLAVORS "wharf.dev/kueue"
 #define CONDITIONS "/status/conditions"
 
-// Puts into `to` what `workload` asks for, and keeps what belongs to the mirror: the times, which its webhook sets, and
+// Sets the fields of `workload` in `to`, and keeps the mirror's own: the times, which its webhook sets, and
 // the entry of its Kueue.
 static void set_patches(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *to) {
@@ -62,7 +62,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// The nodes, as far as the TrainJob itself says what they need.
+// The nodes, if the TrainJob itself has their resources.
 static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     const wharf_value *resources = host->find(workload, "/spec/trainer/resourcesPerNode");
     static const char node[] = "{\"template\":{\"spec\":{\"containers\":[{\"name\":\"node\"}]}}}";

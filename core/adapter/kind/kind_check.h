@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of an adapter's data about a kind: missing, malformed and contradictory fields. An adapter is third-party
-// code: the only assumption is that its pointers point to what their types say. The kind that is checked has lists of
-// the host's own element sizes. Internal to core/adapter.
+// code: the only assumption is that its pointers have valid targets of their types. The kind that is checked has lists
+// of the host's own element sizes. Internal to core/adapter.
 #ifndef WHARF_ADAPTER_KIND_CHECK_H
 #define WHARF_ADAPTER_KIND_CHECK_H
 
@@ -51,7 +51,7 @@ struct error *kind_check_pointers(const char *field, const char *const *list, un
 // Checks that a list is terminated and has no duplicates.
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
 
-// True if what `outer` matches equals or contains all that `inner` matches. False if one of them is NULL.
+// True if the fields that `outer` matches are or contain all fields that `inner` matches. False if one of them is NULL.
 bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);

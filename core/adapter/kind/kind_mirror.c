@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind's data about mirrors: what suspends them, what is carried to them, what is removed, and their pods.
+// A kind's data about mirrors: the suspend field, carried fields, removed fields, and pods.
 #include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 

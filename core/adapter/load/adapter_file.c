@@ -21,7 +21,7 @@
 #define MFD_NOEXEC_SEAL 0x8U // Linux 6.3
 #endif
 
-// Reads the whole file: all checks are of what was read here, and so is what is loaded.
+// Reads the whole file: the loader checks and loads these bytes.
 static struct error *read_content(struct adapter_file *file, off_t size) {
     if (size > (off_t)ADAPTER_FILE_MAX)
         return error_new(ERROR_LIMIT, "%s: found %jd bytes, expected at most %zu", file->path, (intmax_t)size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter's file, read once: what is checked, hashed and loaded are the same bytes, whatever happens to the file in
+// An adapter's file, read once: the loader checks, hashes and loads the same bytes, even if the file changes in
 // between or afterwards.
 #ifndef WHARF_ADAPTER_ADAPTER_FILE_H
 #define WHARF_ADAPTER_ADAPTER_FILE_H

@@ -79,7 +79,7 @@ static bool append_place(struct buffer *out, const struct json *value, const cha
     return false;
 }
 
-// What the host calls the place gives way to the name of the setting: "carried: found ..." is "found ...".
+// The name of the setting replaces the host's name of the field: "carried: found ..." is "found ...".
 struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
                                           const struct error *error, size_t *line) {
     AUTO_BUFFER(place, NAME_MAX_BYTES);

@@ -64,7 +64,7 @@ static bool only_adds_kinds(const struct json *former, const struct json *settin
            !has_others(former, settings) && !has_others(settings, former);
 }
 
-// What of an adapter cannot change while it is in use; NULL: nothing does.
+// A difference that an adapter in use cannot take over; NULL: none.
 static const char *what_differs(const struct adapter *adapter, const struct adapter_wanted *wanted,
                                 const char *sha256) {
     if (strcmp(adapter->sha256, sha256) != 0)

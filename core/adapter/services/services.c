@@ -15,7 +15,7 @@
 #define REASON_MAX 128
 #define NOTE_MAX 1024
 
-// Keeps what is created with a NULL call reachable until the process ends.
+// Keeps values that are made with a NULL call reachable until the process ends.
 static struct {
     struct adapter_call call;
     atomic_bool begun;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that change a value. What is replaced or removed moves to the call's memory, so that the adapter's
+// The services that change a value. A replaced or removed value moves to the call's memory, so that the adapter's
 // pointers into it are valid until the call returns.
 #include "core/adapter/services/services_memory.h"
 #include "core/base/memory.h"
@@ -347,7 +347,7 @@ size_t services_remove(const wharf_call *call, wharf_value *root, const char *pa
     return removed;
 }
 
-// One field of one place; `value` is what it is in the other value, or NULL.
+// One field of one place; `value` is the field in the other value, or NULL.
 static void take_field(const struct pattern_change *change, struct json *parent, const struct json *value) {
     if (value)
         put(change, parent, services_copy(change->call, value));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and failures of a call into an adapter: what the services make, replace or remove is put into the call's
+// Memory and failures of a call into an adapter: values that the services make, replace or remove are in the call's
 // lists, and the first failure is remembered. Internal to services.
 #ifndef WHARF_ADAPTER_SERVICES_MEMORY_H
 #define WHARF_ADAPTER_SERVICES_MEMORY_H
@@ -20,7 +20,7 @@ bool services_reserve(struct adapter_call *call);
 void services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void services_no_memory(struct adapter_call *call);
 
-// Around each function of an adapter, or what is done in its place: clear answer and failure; and what counts of a
+// Around each function of an adapter, or the host's replacement: clear answer and failure; and the effective
 // result, which a failure decides.
 void services_prepare(struct adapter_call *call, const struct json *workload);
 wharf_result services_conclude(struct adapter_call *call, wharf_result result);
@@ -36,7 +36,7 @@ struct json *services_copy(struct adapter_call *call, const struct json *value);
 // "an object", "a string"; "nothing" for NULL.
 const char *services_type_name(const struct json *value);
 
-// Puts `value`, which it takes, into the object in the place of what is there, which lives on until the call ends.
+// Puts `value`, which it takes, into the object; a former value lives until the call ends.
 bool services_put_member(struct adapter_call *call, struct json *object, const char *key, struct json *value);
 
 // "" or "/...", and only 0 or 1 (in a pattern, 2 too) after a tilde: RFC 6901 section 3, without a message.

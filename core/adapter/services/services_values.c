@@ -54,7 +54,7 @@ const char *services_type_name(const struct json *value) {
 static const wharf_value *value_find(const wharf_value *value, const char *pointer) {
     if (!value || !pointer || (strchr(pointer, '~') && !services_is_pointer(pointer, false)))
         return NULL;
-    return out(pointer_find(in(value), pointer)); // finds nothing at what is not UTF-8
+    return out(pointer_find(in(value), pointer)); // a pointer that is not UTF-8 finds nothing
 }
 
 static int value_is(const wharf_value *value, const char *pointer, const char *text) {
