@@ -7,6 +7,7 @@
 #include "core/json/yaml.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,11 @@ static int is_folder(const struct dirent *entry) {
 }
 
 static bool is_in_tree(const char *name) {
-    AUTO_TEXT path = text_format("plugins/%s", name);
-    return path && access(path, R_OK) == 0;
+    AUTO_TEXT pattern = text_format("plugins/*/%s.c", name);
+    glob_t found = {0};
+    bool any = pattern && glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return any;
 }
 
 static struct json *read_yaml(struct table *table, const char *path) {
