@@ -34,7 +34,7 @@ static char *own_folder(void) {
 }
 
 // Returns only if the kit cannot be run.
-static struct error *run(struct call *call) {
+static struct error *run_kit(struct call *call) {
     char **argv = call->rest;
     if (!argv[0])
         return error_new(ERROR_USAGE, "a subcommand is required: wharf adapter test FILE.so");
@@ -60,7 +60,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_adapter = {
     .name = "adapter",
-    .run = run,
+    .run = run_kit,
     .own_flags = true,
     .operand = "test FILE.so",
     .flags = flags,

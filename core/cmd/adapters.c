@@ -43,13 +43,13 @@ static struct error *print_table(struct call *call, struct setup *setup) {
     return text_table_end(&table, 0, stdout);
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_adapters(struct call *call) {
     return setup_use(call, print_table);
 }
 
 const struct subcommand subcommand_adapters = {
     .name = "adapters",
-    .run = run,
+    .run = run_adapters,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "list the adapters and their kinds",

@@ -71,7 +71,7 @@ static struct error *load_kubeconfigs(struct check *check) {
     return NULL;
 }
 
-static struct error *ask_clusters(struct check *check) {
+static struct error *check_clusters(struct check *check) {
     TRY(curl_transport_setup());
     struct preflight preflight = {.config = check->config,
                                   .adapters = check->adapters,
@@ -132,7 +132,7 @@ static struct error *check_files(struct check *check) {
     check_tls(check);
     check_sources(check);
     if (!error && check->online)
-        error = ask_clusters(check);
+        error = check_clusters(check);
     return error;
 }
 
@@ -194,7 +194,7 @@ static void print_success(const struct check *check) {
     print_plugins(check, check->online);
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_check(struct call *call) {
     const char *path = call->values[CONFIG], *namespaced = call->values[NAMESPACED];
     if (namespaced && !call->values[ONLINE])
         return error_new(ERROR_USAGE, "--namespaced: expected --online too");
@@ -223,7 +223,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_check = {
     .name = "check",
-    .run = run,
+    .run = run_check,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "check the configuration, kubeconfigs and adapters",

@@ -76,7 +76,7 @@ static struct error *print_explanation(const struct json *explanation) {
     return error ? error : print_table(explanation, &status_events, "Events");
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_explain(struct call *call) {
     int yaml = flags_word(call, OUTPUT);
     AUTO_JSON explanation = NULL;
     AUTO_BUFFER(path, 8192);
@@ -87,7 +87,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_explain = {
     .name = "explain",
-    .run = run,
+    .run = run_explain,
     .operand = OPERAND_OBJECT,
     .asks_host = true,
     .flags = flags,

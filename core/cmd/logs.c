@@ -76,7 +76,7 @@ static bool on_data(void *ctx, const char *bytes, size_t len) {
     return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_logs(struct call *call) {
     AUTO_BUFFER(path, 8192);
     TRY(make_path(call, &path));
     return remote_stream(call->remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
@@ -84,7 +84,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_logs = {
     .name = "logs",
-    .run = run,
+    .run = run_logs,
     .operand = OPERAND_OBJECT,
     .asks_host = true,
     .flags = flags,

@@ -9,7 +9,7 @@
 #define WHARF_COMMIT "" // not known
 #endif
 
-static struct error *run(struct call *call) {
+static struct error *run_version(struct call *call) {
     (void)call;
     const char *commit = WHARF_COMMIT;
     printf("wharf %s (%s%s%sadapter ABI %d.%d)\n", WHARF_VERSION, *commit ? "commit " : "", commit, *commit ? ", " : "",
@@ -19,7 +19,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_version = {
     .name = "version",
-    .run = run,
+    .run = run_version,
     .summary = "print the version",
     .text =
         "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n",

@@ -77,7 +77,7 @@ static void decide_tty(struct exec_options *options) {
     options->tty = false;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_exec(struct call *call) {
     struct remote *remote = call->remote;
     struct exec_options options = {.input = call->values[STDIN], .tty = call->values[TTY]};
     static const atomic_bool never;
@@ -108,7 +108,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_exec = {
     .name = "exec",
-    .run = run,
+    .run = run_exec,
     .operand = OPERAND_OBJECT " -- COMMAND",
     .asks_host = true,
     .flags = flags,

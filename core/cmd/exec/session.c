@@ -141,7 +141,7 @@ struct error *session_result(const char *status, size_t len, int *code) {
     return exit_code(value, code);
 }
 
-static void take_channels(struct session *session, const char *bytes, size_t len) {
+static void write_channel(struct session *session, const char *bytes, size_t len) {
     unsigned char channel = (unsigned char)bytes[0];
     bool good = true;
     if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
@@ -156,23 +156,23 @@ static void take_channels(struct session *session, const char *bytes, size_t len
     }
 }
 
-static void take_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {
+static void handle_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {
     if (opcode == WEBSOCKET_PING)
         (void)websocket_put(&session->out, WEBSOCKET_PONG, bytes, len);
     else if (opcode == WEBSOCKET_CLOSE) {
         session->over = true;
         session->error = error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2);
     } else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
-        take_channels(session, bytes, len);
+        write_channel(session, bytes, len);
 }
 
-static void take_messages(struct session *session) {
+static void handle_messages(struct session *session) {
     enum websocket_opcode opcode;
     const char *bytes;
     size_t len;
     enum websocket_result result = WEBSOCKET_MORE;
     while (!session->over && (result = websocket_next(&session->reader, &opcode, &bytes, &len)) == WEBSOCKET_MESSAGE)
-        take_message(session, opcode, bytes, len);
+        handle_message(session, opcode, bytes, len);
     if (session->over || result != WEBSOCKET_BAD)
         return;
     session->over = true;
@@ -184,7 +184,7 @@ static bool receive(struct session *session) {
     char bytes[CHUNK];
     ptrdiff_t count = tunnel_read(session->tunnel, bytes, sizeof bytes);
     if (count > 0 && websocket_feed(&session->reader, bytes, (size_t)count))
-        take_messages(session);
+        handle_messages(session);
     else if (count != 0) {
         session->over = true;
         session->error = error_new(ERROR_IO, "the connection was lost before the command ended");

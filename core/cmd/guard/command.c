@@ -85,7 +85,7 @@ struct guard_program {
 };
 
 // Loads the enabled adapters, or all of the directory but `generic`, which has no kinds without settings.
-static struct error *load(struct guard_program *program) {
+static struct error *load_setup(struct guard_program *program) {
     const struct call *call = program->call;
     if (call->values[CONFIG] || call->values[ENABLED])
         return setup_enabled(call, NULL, &program->setup);
@@ -118,7 +118,7 @@ static struct error *connect_worker(struct guard_program *program) {
     return connection_open(&program->connection, &program->budget);
 }
 
-static int64_t work(struct guard_program *program, struct moment now) {
+static int64_t tick_guard(struct guard_program *program, struct moment now) {
     int64_t next_ns = guard_run_tick(program->run, now);
     struct guard_status status;
     if (!program->server)
@@ -146,7 +146,7 @@ static unsigned make_page(void *ctx, enum http_page page, struct buffer *body) {
     return OK;
 }
 
-static struct error *serve(struct guard_program *program) {
+static struct error *start_serving(struct guard_program *program) {
     struct http_source source = {.page = make_page, .ctx = program};
     const char *address = program->call->values[SERVE];
     program->status.at_ns = clock_now().mono_ns;
@@ -158,7 +158,7 @@ static int64_t tick(void *ctx, struct moment now) {
     struct guard_program *program = ctx;
     const char *const *values = program->call->values;
     if (program->run)
-        return work(program, now);
+        return tick_guard(program, now);
     struct guard_run_options options = {
         .guard = {.origin = values[ORIGIN],
                   .namespace_ = values[NAMESPACE],
@@ -172,13 +172,13 @@ static int64_t tick(void *ctx, struct moment now) {
         .seed = random_system()};
     struct error *error = guard_run_new(&options, now, &program->run);
     if (!error)
-        return work(program, now);
+        return tick_guard(program, now);
     log_fields(LOG_ERROR, "the guard cannot begin yet", {"error", error_text(error)});
     error_free(error);
     return now.mono_ns + CLOCK_SECOND;
 }
 
-static void stop(void *ctx) {
+static void on_stop(void *ctx) {
     struct guard_program *program = ctx;
     sem_post(&program->stopped);
 }
@@ -195,26 +195,26 @@ static void name_process(char out[64]) {
     snprintf(out, 64, "%.40s_%08x", host, (unsigned)random_system());
 }
 
-static struct error *run_guard(struct guard_program *program) {
+static struct error *run_until_stopped(struct guard_program *program) {
     log_setup(flags_word(program->call, LOG) > 0 ? LOG_JSON : LOG_TEXT, LOG_INFO);
     TRY(signals_start(&program->signals));
     if (!log_start())
         return error_new(ERROR_IO, "cannot start the log thread");
-    TRY(load(program));
-    TRY(serve(program));
+    TRY(load_setup(program));
+    TRY(start_serving(program));
     TRY(connect_worker(program));
     TRY(loop_start("guard", program->connection.transport, tick, program, &program->loop));
     log_fields(LOG_INFO, "wharf guard starting", {"version", WHARF_VERSION}, {"origin", program->call->values[ORIGIN]},
                {"namespace", program->call->values[NAMESPACE]}, {"action", program->call->values[ACTION]},
                LOG_INT("kinds", program->setup.adapters->n_kinds), {"serving", program->call->values[SERVE]});
-    signals_on_stop(program->signals, stop, program);
+    signals_on_stop(program->signals, on_stop, program);
     while (sem_wait(&program->stopped) != 0)
         continue;
     signals_forget(program->signals);
     return NULL;
 }
 
-static void end(struct guard_program *program) {
+static void free_program(struct guard_program *program) {
     http_server_stop(program->server);
     if (program->loop)
         loop_stop(program->loop);
@@ -227,20 +227,20 @@ static void end(struct guard_program *program) {
     pthread_mutex_destroy(&program->mutex);
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_guard(struct call *call) {
     struct guard_program program = {.call = call};
     name_process(program.identity);
     sem_init(&program.stopped, 0, 0);
     pthread_mutex_init(&program.mutex, NULL);
-    struct error *error = run_guard(&program);
+    struct error *error = run_until_stopped(&program);
     call->code = main_log_end(error, "wharf guard failed", "wharf guard stopped");
-    end(&program);
+    free_program(&program);
     return NULL;
 }
 
 const struct subcommand subcommand_guard = {
     .name = "guard",
-    .run = run,
+    .run = run_guard,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "stop mirrors in a worker that its host has lost",

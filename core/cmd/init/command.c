@@ -119,19 +119,16 @@ static struct error *read_kubeconfig(struct init *init, const char *context) {
 // Adapters that need settings, like generic, do not load here; they are left to the user.
 static struct error *load_adapters_here(struct init *init, const char *directory) {
     __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
-    struct error *error = setup_without_file("--adapters", directory, &init->all.config);
-    if (error)
-        return error;
+    TRY(setup_without_file("--adapters", directory, &init->all.config));
     setup_read_names(init->all.config->adapter_directory, &names);
     init->has_generic = names.has_generic;
-    for (size_t i = 0; !error && i < names.count; i++)
-        error = config_enable(init->all.config, names.list[i]);
-    if (!error)
-        error = setup_adapters(init->all.config, &init->all.problems, &init->all.adapters);
-    if (!error && init->all.adapters->count == 0)
-        error = error_new(ERROR_NOT_FOUND, "found no adapters in %s: --adapters DIR names another directory",
-                          init->all.config->adapter_directory);
-    return error;
+    for (size_t i = 0; i < names.count; i++)
+        TRY(config_enable(init->all.config, names.list[i]));
+    TRY(setup_adapters(init->all.config, &init->all.problems, &init->all.adapters));
+    if (init->all.adapters->count > 0)
+        return NULL;
+    return error_new(ERROR_NOT_FOUND, "found no adapters in %s: --adapters DIR names another directory",
+                     init->all.config->adapter_directory);
 }
 
 static struct error *find_kinds(struct init *init) {
@@ -337,7 +334,7 @@ static void print_next(const char *const *values, const struct init *init) {
         print_join(values, "CONTEXT");
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_init(struct call *call) {
     const char *path = call->values[OUTPUT];
     __attribute__((cleanup(init_clear))) struct init init = {.kubeconfig = NULL};
     AUTO_BUFFER(text, TEXT_MAX);
@@ -360,7 +357,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_init = {
     .name = "init",
-    .run = run,
+    .run = run_init,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "write a first configuration",

@@ -21,7 +21,7 @@ static struct error *denied(const struct access_review *question) {
                      question->namespace_ ? question->namespace_ : "");
 }
 
-static struct error *ask_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
+static struct error *review_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
     AUTO_JSON review = NULL;
     AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
     if (!access_review_write(question, &body))
@@ -46,7 +46,7 @@ static struct error *check_one(struct checking *checking, const struct access_re
     bool allowed = false;
     checking->count++;
     for (;;) {
-        struct error *error = ask_once(checking->cluster, question, &allowed);
+        struct error *error = review_once(checking->cluster, question, &allowed);
         if (error || allowed)
             return error;
         if (!remote_wait(checking->until_ns, AGAIN_NS))

@@ -226,13 +226,13 @@ static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
     return error;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_join(struct call *call) {
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
     bool dry_run = call->values[PRINT_ONLY];
     TRY(read_options(call, &join));
     struct error *error = open_clusters(call, &join);
     if (!error && join.setup.assumed)
-        join_ask_needed(&join, call);
+        join_read_needed(&join, call);
     if (!error)
         error = join_worker(&join, dry_run, call->values[REDUCE_RIGHTS]);
     return error || dry_run ? error : join_await_ready(&join, call);
@@ -240,7 +240,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_join = {
     .name = "join",
-    .run = run,
+    .run = run_join,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "make a cluster a worker",

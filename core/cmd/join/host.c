@@ -75,7 +75,7 @@ static bool is_of_exec(const struct json *item) {
 }
 
 // `logs`: with the rights for wharf logs.
-static struct error *ask_host(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
+static struct error *read_needed(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
     AUTO_BUFFER(path, QUERY_MAX);
     buffer_text(&path, "/api/v1/rights");
     remote_parameter(&path, "account", join->rights.account);
@@ -90,12 +90,12 @@ static struct error *ask_host(const struct join *join, struct remote *host, bool
     return NULL;
 }
 
-void join_ask_needed(struct join *join, struct call *call) {
+void join_read_needed(struct join *join, struct call *call) {
     struct error *error = join_open_host(call, &join->setup, join->namespace_);
     if (!error)
-        error = ask_host(join, call->remote, join->rights.with_logs, &join->needed);
+        error = read_needed(join, call->remote, join->rights.with_logs, &join->needed);
     if (!error && !join->rights.with_logs)
-        error = ask_host(join, call->remote, true, &join->needed_with_logs);
+        error = read_needed(join, call->remote, true, &join->needed_with_logs);
     if (!error) {
         join->rights.given = &join->needed.rights;
         return;

@@ -57,7 +57,7 @@ struct error *join_worker_names(struct cluster *management, const char *namespac
     return !error && out->failed ? error_no_memory() : error;
 }
 
-static struct error *compare(const struct join *join, const struct json *secret) {
+static struct error *check_secret(const struct join *join, const struct json *secret) {
     const char *uid = object_annotation(secret, JOIN_UID), *worker = worker_of(secret);
     if (!uid)
         return NULL;
@@ -136,7 +136,7 @@ struct error *join_check_identity(struct join *join) {
     AUTO_JSON list = NULL;
     TRY(list_secrets(&join->management, join->namespace_, &list));
     for (const struct json *s = json_first(json_get(list, "items")); s; s = json_next(s))
-        TRY(compare(join, s));
+        TRY(check_secret(join, s));
     TRY(check_name(join));
     return check_account(join);
 }

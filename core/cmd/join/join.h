@@ -81,7 +81,7 @@ struct error *join_check_rights(struct join *join);
 
 // host.c
 // Uses the rights that the running host needs, as its API reports them; prints a line if no host responds.
-void join_ask_needed(struct join *join, struct call *call);
+void join_read_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
 struct error *join_check_lost(struct join *join, bool agreed);

@@ -366,7 +366,7 @@ static struct error *open_all(struct call *call, struct leave *leave) {
     return NULL;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_leave(struct call *call) {
     bool has_context = call->values[CONTEXT], keeps = call->values[KEEP_RBAC];
     int64_t timeout_ns = flags_duration(call->values[TIMEOUT]), now_ns = clock_now().mono_ns;
     __attribute__((cleanup(leave_clear))) struct leave leave = {
@@ -389,7 +389,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_leave = {
     .name = "leave",
-    .run = run,
+    .run = run_leave,
     .operand = OPERAND_WORKER,
     .flags = flags,
     .n_flags = N_FLAGS,

@@ -64,7 +64,7 @@ static const char fish[] = "# wharf completion for fish: wharf completion fish |
                            "end\n"
                            "complete -c wharf -f -a '(__wharf_complete)'\n";
 
-static struct error *run(struct call *call) {
+static struct error *run_completion(struct call *call) {
     const char *const scripts[] = {bash, zsh, fish};
     for (size_t i = 0; i < COUNT(scripts); i++)
         if (strcmp(call->operand[0], subcommand_completion.operand_words[i]) == 0)
@@ -74,7 +74,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_completion = {
     .name = "completion",
-    .run = run,
+    .run = run_completion,
     .operand = "bash|zsh|fish",
     .operand_words = WORDS("bash", "zsh", "fish"),
     .summary = "print a script for the shell's completion",

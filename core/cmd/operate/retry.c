@@ -70,7 +70,7 @@ static const struct json *versions_of(const struct json *adapters, const struct 
     return NULL;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_retry(struct call *call) {
     AUTO_JSON item = NULL;
     AUTO_JSON adapters = NULL;
     struct client *management = NULL;
@@ -85,7 +85,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_retry = {
     .name = "retry",
-    .run = run,
+    .run = run_retry,
     .operand = OPERAND_OBJECT,
     .asks_host = true,
     .flags = flags,

@@ -241,13 +241,13 @@ static struct error *plan(struct call *call, struct setup *setup) {
     return error;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_plan(struct call *call) {
     return setup_use(call, plan);
 }
 
 const struct subcommand subcommand_plan = {
     .name = "plan",
-    .run = run,
+    .run = run_plan,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "show how the host would handle objects",

@@ -13,7 +13,7 @@ struct workers {
     size_t count;
 };
 
-static const struct worker_spec *find(const struct workers *workers, const char *name) {
+static const struct worker_spec *find_spec(const struct workers *workers, const char *name) {
     for (size_t i = 0; i < workers->count; i++)
         if (strcmp(workers->specs[i].settings.name, name) == 0)
             return &workers->specs[i];
@@ -49,7 +49,7 @@ static struct error *find_worker(const struct plan_request *request, struct prob
     }
     struct problems found = {.count = 0};
     struct error *error = preflight_workers(config, &found, &workers->specs, &workers->count);
-    if (!error && !find(workers, request->cluster)) {
+    if (!error && !find_spec(workers, request->cluster)) {
         error = unknown_worker(config, workers, request->cluster);
         problems_move(problems, &found);
     }
@@ -62,7 +62,7 @@ struct error *plan_worker_open(const struct plan_request *request, struct proble
     struct workers workers = {.count = 0};
     struct error *error = find_worker(request, problems, &workers);
     if (!error) {
-        error = connection_load(&out->connection, find(&workers, request->cluster),
+        error = connection_load(&out->connection, find_spec(&workers, request->cluster),
                                 &request->config->credential_plugins, request->now.wall_ns);
         if (!error)
             error = connection_open(&out->connection, NULL);
@@ -149,7 +149,8 @@ static void report_warning(const struct dry_run_trial *trial) {
         plan_comment(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
 }
 
-static struct error *send(struct dry_run_trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
+static struct error *send_dry_run(struct dry_run_trial *trial, enum verb verb, const struct json *body,
+                                  enum dry_run dry_run) {
     const struct plan_object *object = trial->object;
     size_t len = 0;
     AUTO_TEXT text = !body ? NULL : json_text(body, &len);
@@ -195,7 +196,7 @@ static struct error *patch_existing(struct dry_run_trial *trial, const struct js
             plan_comment(&object->lines, "%s: that mirror would not change", trial->name);
         return NULL;
     }
-    TRY(send(trial, VERB_MERGE_PATCH, patch, DRY_RUN));
+    TRY(send_dry_run(trial, VERB_MERGE_PATCH, patch, DRY_RUN));
     report_warning(trial);
     if (trial->response.reason != REASON_OK)
         report_rejected(trial, "would reject the change of that mirror");
@@ -207,7 +208,7 @@ static struct error *patch_existing(struct dry_run_trial *trial, const struct js
 // There is an object of this name already.
 static struct error *compare_with_existing(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
-    TRY(send(trial, VERB_GET, NULL, DRY_RUN_NO));
+    TRY(send_dry_run(trial, VERB_GET, NULL, DRY_RUN_NO));
     if (trial->response.reason != REASON_OK) {
         report_rejected(trial, "has an object of this name that cannot be read");
         return NULL;
@@ -280,10 +281,10 @@ struct error *plan_try_mirror(struct plan_object *object) {
     if (!object->plan->worker.client || !object->mirror)
         return NULL;
     struct dry_run_trial trial = {.object = object, .name = object->plan->worker.name};
-    struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
+    struct error *error = send_dry_run(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
         plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);
-        error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN);
+        error = send_dry_run(&trial, VERB_CREATE, object->mirror, DRY_RUN);
     } else if (!error) {
         report_warning(&trial);
     }

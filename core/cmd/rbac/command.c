@@ -47,7 +47,7 @@ static struct error *print_json(const struct buffer *text) {
     return list ? document_print(list, false) : error_no_memory();
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_rbac(struct call *call) {
     enum { MANAGEMENT, WORKER, GUARD } cluster = flags_word(call, FOR);
     AUTO_TEXT guards_account = text_format("%s-guard", call->values[ACCOUNT]);
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
@@ -73,7 +73,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_rbac = {
     .name = "rbac",
-    .run = run,
+    .run = run_rbac,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "print the permissions that the host needs",

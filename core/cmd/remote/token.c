@@ -62,7 +62,7 @@ static char *account_of_token(const struct json *claims) {
     return account;
 }
 
-static struct error *ask_for_token(struct remote *remote, const char *namespace_, const char *account) {
+static struct error *request_token_of(struct remote *remote, const char *namespace_, const char *account) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     struct token_request request = {.body = NULL};
     int64_t expires_ns = 0;
@@ -100,7 +100,7 @@ static struct error *request_token(struct remote *remote, char *own) {
                             : text_format("%s/" RIGHTS_VIEWER, remote->options.host_namespace);
     const char *slash = remote->account ? strchr(remote->account, '/') : NULL;
     AUTO_TEXT namespace_ = slash ? strndup(remote->account, (size_t)(slash - remote->account)) : NULL;
-    return namespace_ ? ask_for_token(remote, namespace_, slash + 1) : error_no_memory();
+    return namespace_ ? request_token_of(remote, namespace_, slash + 1) : error_no_memory();
 }
 
 static struct error *replace_token(struct remote *remote, const struct json *claims) {

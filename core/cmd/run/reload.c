@@ -138,7 +138,7 @@ static struct error *set_folder(struct reload *reload, const struct config *conf
 }
 
 // Applies a valid configuration.
-static struct error *use(struct reload *reload, const struct config *config) {
+static struct error *apply_config(struct reload *reload, const struct config *config) {
     sources_set_removal(reload->sources, config->removal);
     struct error *error = sources_set_config(reload->sources, config);
     source_objects_configure(reload->objects, config);
@@ -192,14 +192,14 @@ struct good {
     struct buffer later;       // adapters that go on as they were
 };
 
-static void replace(struct reload *reload, struct good *good) {
+static void use_config(struct reload *reload, struct good *good) {
     struct config *config = good->config;
     if (good->adapters) {
         report_kinds(good->adapters);
         host_add_adapters(reload->options.host, good->adapters);
     }
     host_configure(reload->options.host, config); // before the workers, which it may allow
-    struct error *error = use(reload, config);
+    struct error *error = apply_config(reload, config);
     if (error) { // out of memory: as much as was possible
         log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
         error_free(error);
@@ -212,7 +212,7 @@ static void replace(struct reload *reload, struct good *good) {
 }
 
 // good->config is NULL if there is any problem.
-static struct error *read_again(struct reload *reload, struct problems *problems, struct good *good) {
+static struct error *read_config(struct reload *reload, struct problems *problems, struct good *good) {
     struct config *config = NULL;
     const struct config *first = reload->options.config;
     struct error *error = reload_read(first->path, reload->options.adapter_directory, problems, &config);
@@ -227,7 +227,7 @@ static struct error *read_again(struct reload *reload, struct problems *problems
     return error;
 }
 
-static void changed(void *ctx, bool forced) {
+static void on_change(void *ctx, bool forced) {
     struct reload *reload = ctx;
     AUTO_TEXT text = reload_text(reload->options.config->path);
     uint64_t hash = text ? text_hash(TEXT_HASH, text) : 0;
@@ -238,9 +238,9 @@ static void changed(void *ctx, bool forced) {
     struct problems problems = {0};
     struct good good = {.text = text};
     buffer_init(&good.later, MESSAGE_MAX);
-    struct error *error = read_again(reload, &problems, &good);
+    struct error *error = read_config(reload, &problems, &good);
     if (good.config)
-        replace(reload, &good);
+        use_config(reload, &good);
     else
         report_refused(reload, &problems, error);
     reload->options.reloaded(reload->options.ctx, good.config);
@@ -250,7 +250,7 @@ static void changed(void *ctx, bool forced) {
 }
 
 // A mount replaces entries that begin with two dots.
-static bool matters(void *ctx, const char *name) {
+static bool is_config_file(void *ctx, const char *name) {
     const struct reload *reload = ctx;
     return strcmp(name, reload->name) == 0 || text_has_prefix(name, "..");
 }
@@ -262,11 +262,11 @@ static struct error *watch_file(struct reload *reload) {
     if (!reload->directory || !reload->name)
         return error_no_memory();
     struct folder_watcher_options options = {
-        .directory = reload->directory, .matters = matters, .changed = changed, .ctx = reload};
+        .directory = reload->directory, .matters = is_config_file, .changed = on_change, .ctx = reload};
     return folder_watcher_add(reload->watcher, &options, &reload->file);
 }
 
-static struct error *start(struct reload *reload) {
+static struct error *start_watching(struct reload *reload) {
     struct sources_options options = {.apply = apply_workers, .tell = report_sources, .ctx = reload};
     reload->first = reload->options.text ? strdup(reload->options.text) : NULL;
     reload->seen = reload->first ? text_hash(TEXT_HASH, reload->first) : 0;
@@ -274,7 +274,7 @@ static struct error *start(struct reload *reload) {
     TRY(source_objects_new(reload->sources, reload->options.host, &reload->objects));
     TRY(folder_watcher_new(&reload->watcher));
     TRY(watch_file(reload));
-    TRY(use(reload, reload->config));
+    TRY(apply_config(reload, reload->config));
     struct error *error = folder_watcher_start(reload->watcher);
     return error ? error : source_objects_attach(reload->objects); // last: it runs until the host stops
 }
@@ -300,7 +300,7 @@ struct error *reload_start(const struct reload_options *options, struct reload *
         return error_no_memory();
     reload->options = *options;
     reload->config = options->config;
-    struct error *error = start(reload);
+    struct error *error = start_watching(reload);
     if (error)
         reload_stop(reload);
     else

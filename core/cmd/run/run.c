@@ -230,7 +230,7 @@ static struct error *run_host(struct program *program) {
     return error;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_service(struct call *call) {
     struct program program = {.config = NULL};
     struct error *error = prepare(&program, call->values[CONFIG], call->values[ADAPTERS]);
     if (!error)
@@ -250,7 +250,7 @@ static struct error *run(struct call *call) {
 
 const struct subcommand subcommand_run = {
     .name = "run",
-    .run = run,
+    .run = run_service,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "run the host",

@@ -45,7 +45,7 @@ static _Noreturn void end_now(void) {
     _exit(EXIT_FAILURE);
 }
 
-static void ask_to_stop(struct signals *signals, uint32_t number) {
+static void request_stop(struct signals *signals, uint32_t number) {
     if (signals->asked_ns)
         end_now();
     signals->asked_ns = clock_now().mono_ns;
@@ -58,7 +58,7 @@ static void ask_to_stop(struct signals *signals, uint32_t number) {
 }
 
 // False: SIGHUP has no handler.
-static bool ask_to_reload(struct signals *signals) {
+static bool request_reload(struct signals *signals) {
     pthread_mutex_lock(&signals->mutex);
     bool asked = signals->reload;
     if (asked)
@@ -67,13 +67,13 @@ static bool ask_to_reload(struct signals *signals) {
     return asked;
 }
 
-static void take_signal(struct signals *signals) {
+static void handle_signal(struct signals *signals) {
     struct signalfd_siginfo info;
     if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
     if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
-        ask_to_stop(signals, info.ssi_signo);
-    else if (info.ssi_signo != SIGHUP || !ask_to_reload(signals))
+        request_stop(signals, info.ssi_signo);
+    else if (info.ssi_signo != SIGHUP || !request_reload(signals))
         log_fields(LOG_WARN, "signal ignored", {"signal", name_of(info.ssi_signo)});
 }
 
@@ -98,7 +98,7 @@ static void *signals_main(void *arg) {
             continue;
         if (wait[1].revents)
             return NULL;
-        take_signal(signals);
+        handle_signal(signals);
     }
 }
 

@@ -35,7 +35,7 @@ struct selection {
     struct json *uids; // an object: those that are chosen
 };
 
-static struct error *take_page(const struct selection *selection, const char *next, struct response *response) {
+static struct error *read_page(const struct selection *selection, const char *next, struct response *response) {
     const char *group = json_string_or(json_get(selection->kind, "group"), "");
     const char *namespace_ = selection->filter->namespace_;
     AUTO_BUFFER(path, PATH_MAX_BYTES);
@@ -54,11 +54,11 @@ static struct error *take_page(const struct selection *selection, const char *ne
     return error;
 }
 
-static struct error *take_version(const struct selection *selection, bool *served) {
+static struct error *read_version(const struct selection *selection, bool *served) {
     AUTO_TEXT next = NULL;
     do {
         __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-        struct error *error = take_page(selection, next, &response);
+        struct error *error = read_page(selection, next, &response);
         *served = response.code != 404;
         if (error || !*served)
             return error;
@@ -74,13 +74,13 @@ static struct error *take_version(const struct selection *selection, bool *serve
 }
 
 // Lists the first version that is served.
-static struct error *take_kind(struct selection *selection) {
+static struct error *read_kind(struct selection *selection) {
     struct error *error = NULL;
     bool served = false;
     const struct json *versions = json_get(selection->kind, "versions");
     for (const struct json *v = json_first(versions); !error && !served && v; v = json_next(v)) {
         selection->version = json_string_or(v, "");
-        error = take_version(selection, &served);
+        error = read_version(selection, &served);
     }
     return error;
 }
@@ -116,14 +116,14 @@ struct error *status_filter_select(const struct status_filter *filter, struct re
         for (const struct json *k = json_first(json_get(a, "kinds")); !error && k; k = json_next(k))
             if (has_kind(items, k)) {
                 selection.kind = k;
-                error = take_kind(&selection);
+                error = read_kind(&selection);
             }
     if (!error)
         drop_others(uids, items);
     return error;
 }
 
-static bool add_one(struct json *counts, const char *key) {
+static bool increment(struct json *counts, const char *key) {
     return json_set(counts, key, json_new_int64(json_int64(json_get(counts, key), 0) + 1));
 }
 
@@ -142,9 +142,9 @@ struct error *status_count(const char *namespace_, const struct json *items, str
     good = json_set(counts, "waiting", waiting) && good;
     for (const struct json *item = json_first(items); good && item; item = json_next(item)) {
         const struct json *waits = json_get(item, "waiting");
-        good = add_one(phases, json_string_or(json_get(item, "phase"), ""));
+        good = increment(phases, json_string_or(json_get(item, "phase"), ""));
         if (good && waits_long(waits))
-            good = add_one(waiting, json_string_or(json_get(waits, "reason"), ""));
+            good = increment(waiting, json_string_or(json_get(waits, "reason"), ""));
     }
     *out = good ? TAKE(counts) : NULL;
     return good ? NULL : error_no_memory();
@@ -152,7 +152,7 @@ struct error *status_count(const char *namespace_, const struct json *items, str
 
 #define AGAIN_NS (500 * CLOCK_MS)
 
-static struct error *ask_host(struct remote *remote, char **obstacle) {
+static struct error *check_host(struct remote *remote, char **obstacle) {
     AUTO_JSON status = NULL;
     struct error *error = remote_get(remote, "/api/v1/status", &status);
     bool ready = json_bool(json_get(status, "ready"), false);
@@ -161,7 +161,7 @@ static struct error *ask_host(struct remote *remote, char **obstacle) {
     return error;
 }
 
-static struct error *ask_workers(const struct status_wait *wait, struct remote *remote, char **obstacle) {
+static struct error *check_workers(const struct status_wait *wait, struct remote *remote, char **obstacle) {
     AUTO_JSON list = NULL;
     struct error *error = remote_get(remote, "/api/v1/workers", &list);
     bool any = false;
@@ -183,7 +183,7 @@ struct error *status_await(const struct status_wait *wait, struct remote *remote
     int64_t until_ns = wait->timeout_ns ? clock_after(clock_now().mono_ns, wait->timeout_ns) : CLOCK_NEVER;
     for (;;) {
         *obstacle = NULL;
-        struct error *error = wait->workers ? ask_workers(wait, remote, obstacle) : ask_host(remote, obstacle);
+        struct error *error = wait->workers ? check_workers(wait, remote, obstacle) : check_host(remote, obstacle);
         bool again = wait->wait && (error ? error->code == ERROR_IO : !!*obstacle);
         if (!again || !remote_wait(until_ns, AGAIN_NS))
             return error;

@@ -171,13 +171,13 @@ static struct error *count_namespace(const struct asked *asked, struct json *sta
 
 static struct error *print_overview(struct asked *asked) {
     AUTO_JSON status = NULL;
-    struct error *error = remote_get(asked->remote, "/api/v1/status", &status);
-    if (!error && asked->filter.namespace_)
-        error = count_namespace(asked, status);
+    TRY(remote_get(asked->remote, "/api/v1/status", &status));
+    if (asked->filter.namespace_)
+        TRY(count_namespace(asked, status));
     if (!json_bool(json_get(status, "ready"), false))
         asked->call->code = EXIT_NOT_READY;
-    if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : document_print(status, asked->output == OUTPUT_YAML);
+    if (asked->output >= OUTPUT_JSON)
+        return document_print(status, asked->output == OUTPUT_YAML);
     status_print_summary(status);
     return print_list(asked, &status_workers);
 }
@@ -289,36 +289,34 @@ static struct error *check_wait(const char *const *values, const struct asked *a
     return NULL;
 }
 
-static struct error *run(struct call *call) {
+static struct error *run_status(struct call *call) {
     struct asked asked = {.call = call, .remote = call->remote, .output = (enum output)flags_word(call, OUTPUT)};
     for (size_t i = 0; call->operand[0] && i < COUNT(views); i++)
         if (strcmp(call->operand[0], views[i]->name) == 0)
             asked.view = views[i];
     read_filters(call->values, &asked);
-    struct error *error = check_filters(call->values, &asked);
-    if (!error)
-        error = check_wait(call->values, &asked);
-    if (!error && asked.watch) {
+    TRY(check_filters(call->values, &asked));
+    TRY(check_wait(call->values, &asked));
+    if (asked.watch) {
         asked.view = asked.view ? asked.view : &status_workers;
         return watch(&asked);
     }
     AUTO_TEXT obstacle = NULL;
-    if (!error && asked.wait.wait)
-        error = status_await(&asked.wait, asked.remote, &obstacle);
-    if (!error)
-        error = asked.view ? print_list(&asked, asked.view) : print_overview(&asked);
-    if (!error && obstacle) {
+    if (asked.wait.wait)
+        TRY(status_await(&asked.wait, asked.remote, &obstacle));
+    TRY(asked.view ? print_list(&asked, asked.view) : print_overview(&asked));
+    if (obstacle) {
         char after[CLOCK_RFC3339_MAX];
         clock_duration_text(asked.wait.timeout_ns, after);
         fprintf(stderr, "error: %s after %s\n", obstacle, after);
         call->code = EXIT_NOT_READY;
     }
-    return error;
+    return NULL;
 }
 
 const struct subcommand subcommand_status = {
     .name = "status",
-    .run = run,
+    .run = run_status,
     .operand = "[workers|workloads|adapters]",
     .operand_words = WORDS("workers", "workloads", "adapters"),
     .asks_host = true,
