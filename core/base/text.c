@@ -11,6 +11,12 @@ void text_free_secret(char *text) {
     free(text);
 }
 
+void text_list_free(char **list) {
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
 void text_cleanup(char **text) {
     free(*text);
     *text = NULL;

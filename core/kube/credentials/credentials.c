@@ -13,7 +13,6 @@
 #define TOKEN_AGE (50 * CLOCK_SECOND)
 #define TOKEN_RETRY (10 * CLOCK_SECOND)
 #define FILES_AGE CLOCK_MINUTE
-#define PEM_MAX ((size_t)4 * 1024 * 1024)
 
 void pem_set_release(struct pem_set *pem_set) {
     if (!pem_set || --pem_set->users > 0)
@@ -168,11 +167,8 @@ bool credentials_expire(struct credentials *credentials, int64_t now_ns) {
 
 // Replaces *text with the content of the file.
 static struct error *read_pem(const char *path, char **text) {
-    AUTO_BUFFER(buffer, PEM_MAX);
-    TRY(text_read_regular_file(path, PEM_MAX, &buffer));
-    char *content = buffer_take(&buffer, NULL);
-    if (!content)
-        return error_no_memory();
+    char *content = NULL;
+    TRY(certs_read_file(path, &content));
     text_free_secret(*text);
     *text = content;
     return NULL;

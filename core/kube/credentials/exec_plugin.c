@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_list(char **list) {
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
 void exec_plugin_free(struct exec_plugin *plugin) {
     if (!plugin)
         return;
@@ -24,8 +18,8 @@ void exec_plugin_free(struct exec_plugin *plugin) {
     free(plugin->command);
     free(plugin->directory);
     free(plugin->api_version);
-    free_list(plugin->args);
-    free_list(plugin->env);
+    text_list_free(plugin->args);
+    text_list_free(plugin->env);
     free(plugin->info);
     free(plugin->install_hint);
     exec_policy_free(plugin->policy);

@@ -32,6 +32,19 @@ static void key_cleanup(EVP_PKEY **key) {
 #define AUTO_X509 __attribute__((cleanup(x509_cleanup))) X509 *
 #define AUTO_KEY __attribute__((cleanup(key_cleanup))) EVP_PKEY *
 
+struct error *certs_take(struct buffer *content, char **out) {
+    if (memchr(content->data, '\0', content->len))
+        return error_new(ERROR_INVALID, "found a NUL byte, expected PEM text");
+    *out = buffer_take(content, NULL);
+    return *out ? NULL : error_no_memory();
+}
+
+struct error *certs_read_file(const char *path, char **out) {
+    AUTO_BUFFER(content, CERTS_MAX);
+    TRY(text_read_regular_file(path, CERTS_MAX, &content));
+    return certs_take(&content, out);
+}
+
 static BIO *open_pem(const char *pem) {
     size_t len = strlen(pem);
     ERR_clear_error();

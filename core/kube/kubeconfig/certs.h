@@ -4,9 +4,16 @@
 #ifndef WHARF_KUBE_KUBECONFIG_CERTS_H
 #define WHARF_KUBE_KUBECONFIG_CERTS_H
 
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 
+#define CERTS_MAX ((size_t)4 * 1024 * 1024) // bytes of a PEM text
+
 #include <stdint.h>
+
+// PEM text without NUL bytes; takes the content. The same from a file.
+struct error *certs_take(struct buffer *content, char **out);
+struct error *certs_read_file(const char *path, char **out);
 
 // At least one certificate, all of them valid PEM.
 struct error *certs_check_certificates(const char *pem);

@@ -40,9 +40,7 @@ void endpoint_free(struct endpoint *endpoint) {
                      endpoint->client_key_file};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
-    for (size_t i = 0; endpoint->impersonation && endpoint->impersonation[i]; i++)
-        free(endpoint->impersonation[i]);
-    free(endpoint->impersonation);
+    text_list_free(endpoint->impersonation);
     exec_plugin_free(endpoint->exec);
     endpoint_source_free(endpoint->source);
     free(endpoint);

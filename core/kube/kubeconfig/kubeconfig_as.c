@@ -49,7 +49,7 @@ static struct error *add_list(struct headers *headers, const struct kubeconfig_e
     struct error *error = entry_list(entry, field, &list);
     for (size_t i = 0; !error && list[i]; i++)
         error = add_header(headers, entry, field, name, list[i]);
-    kubeconfig_free_list(list);
+    text_list_free(list);
     return error;
 }
 

@@ -278,12 +278,6 @@ struct error *entry_part(const struct kubeconfig_entry *entry, const char *field
     return !out->value || json_is(value, JSON_OBJECT) ? NULL : entry_wrap(entry, field, wrong_type(value, "a mapping"));
 }
 
-void kubeconfig_free_list(char **list) {
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
 struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out) {
     const struct json *value = json_get(entry->value, field);
     *out = NULL;
@@ -300,7 +294,7 @@ struct error *entry_list(const struct kubeconfig_entry *entry, const char *field
         else if (!(list[count++] = strdup(json_string(item))))
             error = error_no_memory();
     if (error)
-        kubeconfig_free_list(list);
+        text_list_free(list);
     else
         *out = list;
     return error;

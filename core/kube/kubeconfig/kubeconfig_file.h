@@ -54,9 +54,8 @@ bool entry_names(const struct kubeconfig *config, const char *section, struct bu
 struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out);
 // The same, copied. *out stays NULL if the field is absent, which is an error with `expected`.
 struct error *entry_copy(const struct kubeconfig_entry *entry, const char *field, const char *expected, char **out);
-// A list of strings: absent and null are empty. *out ends with NULL; kubeconfig_free_list().
+// A list of strings: absent and null are empty. *out ends with NULL; text_list_free().
 struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out);
-void kubeconfig_free_list(char **list); // NULL is fine
 struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out);
 
 // "<file>:<line>: clusters[0].cluster.<field>: <message>"

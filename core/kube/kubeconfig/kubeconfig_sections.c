@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PEM_MAX ((size_t)4 * 1024 * 1024)
-
 // A copy of the path in a field, made absolute; *out stays NULL if the field is absent.
 static struct error *copy_path(const struct kubeconfig_entry *entry, const char *field, char **out) {
     const char *text;
@@ -27,24 +25,15 @@ static struct error *copy_path(const struct kubeconfig_entry *entry, const char 
     return *out ? NULL : error_no_memory();
 }
 
-static struct error *take_pem(struct buffer *content, char **out) {
-    if (memchr(content->data, '\0', content->len))
-        return error_new(ERROR_INVALID, "found a NUL byte, expected PEM text");
-    *out = buffer_take(content, NULL);
-    return *out ? NULL : error_no_memory();
-}
-
 static struct error *decode_pem(const char *base64, char **out) {
-    AUTO_BUFFER(content, PEM_MAX);
+    AUTO_BUFFER(content, CERTS_MAX);
     TRY(error_wrap(text_base64_decode(base64, &content), "expected PEM text in base64"));
     return content.len == 0 ? error_new(ERROR_INVALID, "found nothing, expected PEM text in base64")
-                            : take_pem(&content, out);
+                            : certs_take(&content, out);
 }
 
 static struct error *read_pem_file(const char *path, struct error *(*check)(const char *pem), char **out) {
-    AUTO_BUFFER(content, PEM_MAX);
-    TRY(text_read_regular_file(path, PEM_MAX, &content));
-    TRY(take_pem(&content, out));
+    TRY(certs_read_file(path, out));
     return error_wrap(check(*out), "%s", path);
 }
 

@@ -82,20 +82,31 @@ struct frame {
     size_t head, len; // bytes
 };
 
-// RFC 6455 section 5.2. A server's frames are not masked, and no extension was negotiated.
+// The length of the head of a server's frame, by its first two bytes (RFC 6455 section 5.2).
+static size_t head_size(const unsigned char *head) {
+    unsigned char len = head[1] & 0x7f;
+    return len == 126 ? 4 : len == 127 ? 10 : 2;
+}
+
+static uint64_t payload_size(const unsigned char *head) {
+    size_t size = head_size(head);
+    uint64_t len = size > 2 ? 0 : head[1] & 0x7f;
+    for (size_t i = 2; i < size; i++)
+        len = len << 8 | head[i];
+    return len;
+}
+
+// A server's frames are not masked, and no extension was negotiated.
 static enum websocket_result read_head(const struct buffer *raw, struct frame *out) {
     const unsigned char *bytes = (const unsigned char *)raw->data;
     if (raw->len < 2)
         return WEBSOCKET_MORE;
-    size_t width = bytes[1] == 126 ? 2 : bytes[1] == 127 ? 8 : 0;
     if ((bytes[0] & 0x70) || (bytes[1] & 0x80))
         return WEBSOCKET_BAD;
-    *out = (struct frame){.last = bytes[0] & 0x80, .opcode = bytes[0] & 0x0f, .head = 2 + width, .len = bytes[1]};
+    *out = (struct frame){.last = bytes[0] & 0x80, .opcode = bytes[0] & 0x0f, .head = head_size(bytes)};
     if (raw->len < out->head)
         return WEBSOCKET_MORE;
-    uint64_t len = width == 0 ? out->len : 0;
-    for (size_t i = 0; i < width; i++)
-        len = len << 8 | bytes[2 + i];
+    uint64_t len = payload_size(bytes);
     if (len > WEBSOCKET_MESSAGE_MAX || (out->opcode >= WEBSOCKET_CLOSE && (len > 125 || !out->last)))
         return WEBSOCKET_BAD;
     out->len = (size_t)len;
@@ -142,18 +153,7 @@ enum websocket_result websocket_next(struct websocket_reader *reader, enum webso
 }
 
 static size_t head_width(const struct websocket_frames *frames) {
-    unsigned char len = frames->head_len > 1 ? frames->head[1] & 0x7f : 0;
-    return len == 126 ? 4 : len == 127 ? 10 : 2;
-}
-
-static uint64_t payload_len(const struct websocket_frames *frames) {
-    uint64_t len = frames->head[1] & 0x7f;
-    size_t width = head_width(frames);
-    if (width > 2)
-        len = 0;
-    for (size_t i = 2; i < width; i++)
-        len = len << 8 | frames->head[i];
-    return len;
+    return frames->head_len > 1 ? head_size(frames->head) : 2;
 }
 
 uint64_t websocket_frames_rest(const struct websocket_frames *frames) {
@@ -175,7 +175,7 @@ void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, s
             len--;
             if (frames->head_len < head_width(frames))
                 continue;
-            frames->rest = payload_len(frames);
+            frames->rest = payload_size(frames->head);
         }
         if (frames->rest == 0)
             frames->head_len = 0;
