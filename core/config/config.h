@@ -20,7 +20,7 @@
 #define CONFIG_NAMESPACES "-kube-*\n" // see config.namespaces
 
 // How a worker leaves that is no longer configured.
-enum pod_events_level { // which Events of a mirror's pods are told on the workload
+enum pod_events_level { // which Events of a mirror's pods are reported on the workload
     POD_EVENTS_NONE,
     POD_EVENTS_WARNINGS,
     POD_EVENTS_ALL
@@ -130,7 +130,7 @@ struct error *config_load(const char *path, struct problems *problems, struct co
 struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
                                struct config **out);
 // The defaults with no worker and no adapter, for commands that have no file. `adapter_directory` (absolute) NULL: the
-// default. `name` stands for the path in messages.
+// default. `name` replaces the path in messages.
 struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out);
 // A rule selects by the labels of namespaces.
 bool config_needs_namespaces(const struct config *config);

@@ -105,7 +105,7 @@ static const struct config_field fencing[] = {
 
 static const struct config_field election[] = {
     {"enabled", config_read_bool, offsetof(struct config, election.enabled), false,
-     .help = "Default false. Only the holder of the Lease writes; the other replicas stand by."},
+     .help = "Default false. Only the holder of the Lease writes; the other replicas wait."},
     {"namespace", config_read_text, offsetof(struct config, election.namespace_), false,
      .help = "Of the Lease, in the management cluster. Default: the host's own (`namespace`).", CONFIG_LABEL},
     {"name", config_read_text, offsetof(struct config, election.name), false,
@@ -116,7 +116,7 @@ static const struct config_field election[] = {
     {"renewDeadline", config_read_positive, offsetof(struct config, election.renew_ns), false,
      .help = "Default 10s. How long after its last renewal the holder writes."},
     {"retryPeriod", config_read_positive, offsetof(struct config, election.retry_ns), false,
-     .help = "Default 2s. Between renewals; replicas that stand by look twice as often."},
+     .help = "Default 2s. Between renewals; waiting replicas check twice as often."},
 };
 
 static const struct config_field document[] = {

@@ -15,7 +15,7 @@ enum worker_policy {
     WORKER_LEFT          // no worker
 };
 
-// Texts are owned by the owner of the struct; NULL stands for an empty text.
+// The owner of the struct owns the texts; NULL: an empty text.
 struct worker_settings {
     const char *name;
     const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all

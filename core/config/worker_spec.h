@@ -27,7 +27,7 @@ struct worker_spec { // texts are owned
     char *created;     // creationTimestamp of the object; NULL: from the configuration or the directory
     uint64_t revision; // of the content of a good kubeconfig: another revision needs a new connection; 0: unknown
     bool cordoned;
-    bool unsettled; // cordoned until ConfigMap wharf-workers is known
+    bool awaits_overrides; // cordoned until ConfigMap wharf-workers is known
     enum drain drain;
     enum choice capacity;         // instead of placement.capacity
     size_t line, kubeconfig_line; // in the configuration, for messages

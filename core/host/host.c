@@ -75,9 +75,9 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     host->turn = (struct turn){.now = now_and_alive, .before = before_event, .ctx = host};
     host->made_ns = clock_now().mono_ns;
     host->snapshot.started_wall_ns = clock_now().wall_ns;
-    host->snapshot.live.reload = (struct reload_note){.at_wall_ns = host->snapshot.started_wall_ns,
-                                                      .success_wall_ns = host->snapshot.started_wall_ns,
-                                                      .successful = true};
+    host->snapshot.notes.reload = (struct reload_note){.at_wall_ns = host->snapshot.started_wall_ns,
+                                                       .success_wall_ns = host->snapshot.started_wall_ns,
+                                                       .successful = true};
     pthread_mutex_init(&host->snapshot_mutex, NULL);
     pthread_mutex_init(&host->wanted_mutex, NULL);
     struct error *error = fill_host(host);

@@ -8,7 +8,7 @@
 #include "core/engine/engine.h"
 #include "core/host/check/rights.h"
 #include "core/host/lease/election.h"
-#include "core/host/live.h"
+#include "core/host/reload.h"
 
 struct host;
 
@@ -80,9 +80,9 @@ struct host_snapshot {
     const char *origin; // of mirrors; NULL: not known yet
     bool stopping;
     int64_t started_wall_ns;
-    int64_t stalled_ns;     // see host_stalled_ns
-    size_t workloads;       // tracked
-    struct live_notes live; // owned
+    int64_t stalled_ns;        // see host_stalled_ns
+    size_t workloads;          // tracked
+    struct reload_notes notes; // owned
     struct election_state election;
 };
 // From any thread. ERROR_NO_MEMORY only.

@@ -24,7 +24,7 @@
 #define HOST_TRIM_EVENTS 2000            // events that make trimming worthwhile
 #define HOST_TRIM_AFTER_NS (4 * CLOCK_SECOND)
 
-enum cluster_state {
+enum membership {
     CLUSTER_VACANT, // no worker has this number
     CLUSTER_USED,
     CLUSTER_LEAVING, // it is not in the set of workers any longer, and ends as `removal` says
@@ -34,14 +34,14 @@ enum cluster_state {
 struct host_cluster {
     size_t index;
     char *name;
-    enum cluster_state state;
+    enum membership state;
     struct worker_spec spec; // of a worker; of the management cluster, none
     enum removal removal;
     bool joined;                   // the engine knows the worker,
     struct worker_settings posted; // with these settings
-    bool posted_unsettled;
+    bool posted_awaiting;
     uint64_t recorded;                  // hash of its record, see worker_records_set
-    struct cluster_thread *fenced;      // the connection that was told `renews`, see fences_tick
+    struct cluster_thread *fenced;      // the connection that renews the Leases of `renews`, see fences_tick
     uint64_t renews;                    // shards
     struct meter meter;                 // of all its connections
     struct cluster_thread *thread;      // NULL: not open
@@ -83,7 +83,7 @@ struct host {
     bool is_current;                 // the engine and the connections have its settings
     struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
     size_t n_waiting;
-    int64_t left_at_ns; // when leaving workers are looked at next
+    int64_t left_at_ns; // next check of leaving workers
     atomic_bool stop;
     struct heartbeat heart; // of the engine's thread
     int64_t made_ns, published_ns, trim_at_ns;
@@ -123,7 +123,7 @@ void workers_free(struct host *host);
 enum worker_policy workers_policy(const struct host_cluster *cluster);
 
 // host_fences.c
-void fences_tick(struct host *host); // tells each connection whether it renews the Lease for a guard
+void fences_tick(struct host *host); // hands each connection the shards whose Leases it renews for a guard
 
 // host_settings.c
 void settings_init(struct host *host);

@@ -89,7 +89,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
     if (!error)
         error = read_clusters(host, out);
-    struct error *told = live_notes_copy(&host->snapshot.live, &out->live);
+    struct error *told = reload_notes_copy(&host->snapshot.notes, &out->notes);
     pthread_mutex_unlock(&host->snapshot_mutex);
     if (!error)
         error = told;
@@ -100,7 +100,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     if (error) {
         stats_free(&out->stats);
         free(out->readings);
-        live_notes_free(&out->live);
+        reload_notes_free(&out->notes);
         return error;
     }
     if (!out->running)
@@ -124,5 +124,5 @@ void host_snapshot_free(struct host_snapshot *snapshot) {
     free(snapshot->readings);
     free(snapshot->names);
     free(snapshot->waits_for);
-    live_notes_free(&snapshot->live);
+    reload_notes_free(&snapshot->notes);
 }

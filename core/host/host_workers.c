@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_LOOK_NS CLOCK_SECOND // how often a leaving worker is looked at
+#define LEFT_LOOK_NS CLOCK_SECOND // between checks of a leaving worker
 
 void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal) {
     pthread_mutex_lock(&host->wanted_mutex);
@@ -61,7 +61,7 @@ static void update_worker(struct host *host, struct host_cluster *cluster, struc
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
-    if (cluster->spec.capacity != spec->capacity) { // its connection is told by settings_tick
+    if (cluster->spec.capacity != spec->capacity) { // settings_tick configures its connection
         host->configured++;
         host->all_configured = false;
     }
@@ -162,7 +162,7 @@ static void receive_wanted(struct host *host) {
 
 // At the start all workers are cordoned for a moment.
 static bool is_quiet(const struct host_cluster *cluster, enum worker_policy policy) {
-    return cluster->spec.unsettled || (cluster->posted_unsettled && policy == WORKER_ACTIVE);
+    return cluster->spec.awaits_overrides || (cluster->posted_awaiting && policy == WORKER_ACTIVE);
 }
 
 // The settings that the engine gets; their texts are those of the spec.
@@ -183,16 +183,16 @@ static void post_settings(struct host *host, struct host_cluster *cluster) {
     bool known = cluster->joined &&
                  (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
     const struct worker_settings settings = settings_of(cluster);
-    bool unsettled = cluster->spec.unsettled;
-    if (cluster->posted_unsettled && !unsettled && settings.policy == WORKER_CORDONED) // no change for the engine
+    bool awaits_overrides = cluster->spec.awaits_overrides;
+    if (cluster->posted_awaiting && !awaits_overrides && settings.policy == WORKER_CORDONED) // no change for the engine
         log_fields(LOG_INFO, "the worker is cordoned: nothing new is placed there", {"cluster", cluster->name});
-    cluster->posted_unsettled &= unsettled || settings.policy == WORKER_ACTIVE;
+    cluster->posted_awaiting &= awaits_overrides || settings.policy == WORKER_ACTIVE;
     if (known && worker_settings_equal(&cluster->posted, &settings))
         return;
     post_worker(host, cluster, &settings);
     worker_settings_clear(&cluster->posted);
     cluster->joined = true;
-    cluster->posted_unsettled = unsettled;
+    cluster->posted_awaiting = awaits_overrides;
     (void)worker_settings_copy(&settings, &cluster->posted);
 }
 

@@ -119,7 +119,7 @@ static void apply_workers(void *ctx, struct worker_spec *specs, size_t count, en
 
 static void report_sources(void *ctx, struct source_note *notes, size_t count) {
     struct reload *reload = ctx;
-    host_tell_sources(reload->options.host, notes, count);
+    host_report_sources(reload->options.host, notes, count);
 }
 
 static struct error *set_folder(struct reload *reload, const struct config *config) {
@@ -157,7 +157,7 @@ static void report_refused(struct reload *reload, const struct problems *problem
     if (error)
         log_fields(LOG_ERROR, "configuration not reloaded", {"config", reload->options.config->path},
                    {"error", error_text(error)});
-    host_tell_reload(reload->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
+    host_report_reload(reload->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
 }
 
 // `adapters`: the changes that adapters_extend postponed.
@@ -172,7 +172,7 @@ static void report_used(struct reload *reload, const char *text, const struct bu
                later.len > 0 ? "configuration reloaded; a part of it takes effect after a restart"
                              : "configuration reloaded",
                {"config", reload->options.config->path}, {"keys", later.data});
-    host_tell_reload(reload->options.host, true, clock_now().wall_ns, message);
+    host_report_reload(reload->options.host, true, clock_now().wall_ns, message);
 }
 
 static void report_kinds(const struct adapters *adapters) {

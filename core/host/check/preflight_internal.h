@@ -21,7 +21,7 @@ struct visit {
     struct problems problems, warnings;
     char *git_version;          // "v1.36.0"; or NULL
     struct source_items *found; // management: the items of Secrets and ClusterProfiles, by enum worker_source
-    bool secrets_refused;       // they cannot be listed, which has been told
+    bool secrets_refused;       // the list was refused, and the problem reported
     pthread_t thread;
     bool started;
 };

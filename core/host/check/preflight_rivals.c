@@ -21,7 +21,7 @@ void visit_check_rivals(struct visit *visit, const struct kind *kind, const char
         text_format("/%s%s/%s/%s?limit=" LOOKED_AT, *abi->group ? "apis/" : "api", abi->group, version, abi->plural);
     struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
     bool listed = !error && response.reason == REASON_OK;
-    error_free(error); // where it cannot be listed, its rights say so
+    error_free(error); // without a right to list, check_rights reports the problem
     for (const struct json *item = listed ? json_first(json_get(response.value, "items")) : NULL; item;
          item = json_next(item)) {
         struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));

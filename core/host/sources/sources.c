@@ -100,8 +100,8 @@ const struct worker_override *sources_find_override(const struct sources *source
 // False: out of memory.
 static bool apply_override(const struct sources *sources, struct worker_spec *spec) {
     const struct worker_override *found = sources_find_override(sources, spec->settings.name);
-    spec->unsettled = !sources->overridden && !spec->cordoned;
-    spec->cordoned |= spec->unsettled;
+    spec->awaits_overrides = !sources->overridden && !spec->cordoned;
+    spec->cordoned |= spec->awaits_overrides;
     if (found && found->sets_cordoned)
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)

@@ -6,7 +6,7 @@
 #define WHARF_HOST_SOURCES_H
 
 #include "core/config/config.h"
-#include "core/host/live.h"
+#include "core/host/reload.h"
 #include "core/host/sources/worker_objects.h"
 
 struct sources_options {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which cluster each worker is, and which Secret or ClusterProfile it comes from: recorded once it is identified, as
-// annotations of ConfigMap wharf-workers. After a restart the record tells a worker from another one that claims its
-// uid, and its object from another one that claims its name.
+// annotations of ConfigMap wharf-workers. After a restart the record distinguishes a worker from another one that
+// claims its uid, and its object from another one that claims its name.
 //
 //     known.wharf.dev/w1: 7f0c9a1e-... Secret wharf-system/w1
 #ifndef WHARF_HOST_WORKER_RECORDS_H

@@ -54,7 +54,7 @@ static bool is_ready(const struct host_snapshot *snapshot, size_t cluster) {
 }
 
 // Of kubeconfig files, Secrets and ClusterProfiles that are not used, or not in their newest version.
-static void put_problems(const struct live_notes *live, struct writer *out) {
+static void put_problems(const struct reload_notes *live, struct writer *out) {
     writer_array(out, "problems");
     for (size_t i = 0; i < live->n_sources; i++) {
         const struct source_note *note = &live->sources[i];
@@ -76,7 +76,7 @@ static void put_workers(const struct host_snapshot *snapshot, struct writer *out
     writer_object(out, "workers");
     writer_uint(out, "total", snapshot->stats.n_clusters > 0 ? snapshot->stats.n_clusters - 1 : 0);
     writer_uint(out, "ready", ready);
-    put_problems(&snapshot->live, out);
+    put_problems(&snapshot->notes, out);
     writer_end(out, '}');
 }
 
@@ -160,7 +160,7 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
     put_requests(&snapshot, out);
     writer_object(out, "config");
     writer_string(out, "path", source->config->path);
-    put_reload(&snapshot.live.reload, out);
+    put_reload(&snapshot.notes.reload, out);
     writer_end(out, '}');
     writer_uint(out, "adapters", api_adapters_of(source)->count);
     writer_bool(out, "leader", snapshot.running && election_writes(&snapshot.election));

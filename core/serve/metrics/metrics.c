@@ -115,7 +115,7 @@ static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
         metrics_sample(out, name, LABELS({"cluster", "others"}), s->stats.unknown_rest);
 }
 
-static void print_refused(const struct live_notes *live, struct buffer *out) {
+static void print_refused(const struct reload_notes *live, struct buffer *out) {
     uint64_t refused = 0;
     for (size_t i = 0; i < live->n_sources; i++)
         refused += !!live->sources[i].problem;
@@ -124,14 +124,14 @@ static void print_refused(const struct live_notes *live, struct buffer *out) {
 }
 
 // Two Secrets may claim one name.
-static bool is_first(const struct live_notes *live, size_t index) {
+static bool is_first(const struct reload_notes *live, size_t index) {
     for (size_t i = 0; i < index; i++)
         if (live->sources[i].token_life.expires_wall_ns && text_equal(live->sources[i].name, live->sources[index].name))
             return false;
     return true;
 }
 
-static void print_tokens(const struct live_notes *live, bool lifetime, struct buffer *out) {
+static void print_tokens(const struct reload_notes *live, bool lifetime, struct buffer *out) {
     const char *name = lifetime ? "wharf_worker_token_lifetime_seconds" : "wharf_worker_token_expiry_timestamp_seconds";
     bool begun = false;
     for (size_t i = 0; i < live->n_sources; i++) {
@@ -194,9 +194,9 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_calls(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
-    print_refused(&snapshot->live, out);
-    print_tokens(&snapshot->live, false, out);
-    print_tokens(&snapshot->live, true, out);
+    print_refused(&snapshot->notes, out);
+    print_tokens(&snapshot->notes, false, out);
+    print_tokens(&snapshot->notes, true, out);
     metrics_print_process(process, out);
     if (!out->failed)
         return NULL;

@@ -198,9 +198,9 @@ static const struct family families[] = {
            SNAPSHOT(stalled_ns)),
     FAMILY("wharf_in_sync", "1 once all that can be reached was listed and nothing waits, else 0.", SNAPSHOT(in_sync)),
     FAMILY("wharf_config_last_reload_successful", "1 if the configuration was accepted at the last read, else 0.",
-           SNAPSHOT(live.reload.successful)),
+           SNAPSHOT(notes.reload.successful)),
     FAMILY("wharf_config_last_reload_success_timestamp_seconds", "When the configuration in use was read.",
-           SNAPSHOT(live.reload.success_wall_ns)),
+           SNAPSHOT(notes.reload.success_wall_ns)),
 };
 
 // Values of labels that are not names of the snapshot.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/live.h"
+#include "core/host/reload.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -47,27 +47,27 @@ bool source_notes_copy(const struct source_note *notes, size_t count, struct sou
     return false;
 }
 
-struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to) {
-    *to = (struct live_notes){.reload = from->reload};
+struct error *reload_notes_copy(const struct reload_notes *from, struct reload_notes *to) {
+    *to = (struct reload_notes){.reload = from->reload};
     to->reload.message = NULL; // text_set would free the text of `from`
     if (text_set(&to->reload.message, from->reload.message) &&
         source_notes_copy(from->sources, from->n_sources, &to->sources)) {
         to->n_sources = from->n_sources;
         return NULL;
     }
-    live_notes_free(to);
+    reload_notes_free(to);
     return error_no_memory();
 }
 
-void live_notes_free(struct live_notes *notes) {
+void reload_notes_free(struct reload_notes *notes) {
     free(notes->reload.message);
     source_notes_free(notes->sources, notes->n_sources);
-    *notes = (struct live_notes){.sources = NULL};
+    *notes = (struct reload_notes){.sources = NULL};
 }
 
-void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
+void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
     pthread_mutex_lock(&host->snapshot_mutex);
-    struct reload_note *note = &host->snapshot.live.reload;
+    struct reload_note *note = &host->snapshot.notes.reload;
     (void)text_set(&note->message, message);
     note->at_wall_ns = wall_ns;
     note->successful = successful;
@@ -76,9 +76,9 @@ void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const
     pthread_mutex_unlock(&host->snapshot_mutex);
 }
 
-void host_tell_sources(struct host *host, struct source_note *notes, size_t count) {
+void host_report_sources(struct host *host, struct source_note *notes, size_t count) {
     pthread_mutex_lock(&host->snapshot_mutex);
-    struct live_notes *live = &host->snapshot.live;
+    struct reload_notes *live = &host->snapshot.notes;
     source_notes_free(live->sources, live->n_sources);
     live->sources = notes;
     live->n_sources = count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of the sources of workers and of the last reload of the configuration: part of a snapshot of the host.
-#ifndef WHARF_HOST_LIVE_H
-#define WHARF_HOST_LIVE_H
+#ifndef WHARF_HOST_RELOAD_H
+#define WHARF_HOST_RELOAD_H
 
 #include "core/base/error.h"
 #include "core/host/tokens/token_life.h"
@@ -30,17 +30,17 @@ struct reload_note {
     char *message;           // its problems, or the keys that need a restart; NULL: neither
 };
 
-struct live_notes {
+struct reload_notes {
     struct reload_note reload;
     struct source_note *sources;
     size_t n_sources;
 };
-struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to);
-void live_notes_free(struct live_notes *notes);
+struct error *reload_notes_copy(const struct reload_notes *from, struct reload_notes *to);
+void reload_notes_free(struct reload_notes *notes);
 
 struct host;
 // From any thread. `message` is copied.
-void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
-void host_tell_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
+void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
+void host_report_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
 
 #endif
