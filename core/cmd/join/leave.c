@@ -382,7 +382,7 @@ static struct error *run_leave(struct call *call) {
     leave.namespace_ = leave.setup.config ? setup_namespace(&leave.setup, call) : NULL;
     if (!error && leave.setup.config)
         error = open_all(call, &leave);
-    if (!error && has_context == keeps)
+    if (!error && (!leave.setup.config || has_context == keeps))
         return error_new(ERROR_USAGE, "expected --context, to remove the rights in the worker, or --keep-rbac");
     return error ? error : leave_worker(&leave);
 }

@@ -219,7 +219,7 @@ static struct error *check_operand(struct call *call) {
         return check_word("", &call->operand[0], command->operand_words);
     bool lacks_command = has_command(command) && (!call->rest || !*call->rest);
     if (!command->operand || *command->operand == '[' || (call->operand[0] && !lacks_command))
-        return is_object(command) ? check_object(call) : NULL;
+        return call->operand[0] && is_object(command) ? check_object(call) : NULL;
     return error_new(ERROR_USAGE, "found no %s, expected %s%s", call->operand[0] ? "command" : "operand",
                      words ? words : command->operand,
                      has_command(command)                            ? ", as in job/train -- ls"
