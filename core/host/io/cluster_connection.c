@@ -42,19 +42,26 @@ struct error *connection_open(struct cluster_connection *connection, struct budg
     return NULL;
 }
 
+bool connection_use(struct cluster_connection *connection, struct endpoint *endpoint) {
+    bool same = endpoint == connection->endpoint;
+    if (!same && !endpoint_same_address(connection->endpoint, endpoint)) {
+        endpoint_free(endpoint);
+        return false;
+    }
+    if (!same)
+        curl_transport_renew(connection->transport, endpoint_hold(endpoint));
+    endpoint_free(connection->endpoint);
+    connection->endpoint = endpoint;
+    return true;
+}
+
 bool connection_renew(struct cluster_connection *connection, const struct worker_spec *spec,
                       const struct exec_policy *policy, int64_t wall_ns) {
     struct cluster_connection fresh = {.endpoint = NULL};
     struct error *error = connection_load(&fresh, spec, policy, wall_ns);
-    bool same = !error && endpoint_same_address(connection->endpoint, fresh.endpoint);
+    bool loaded = !error;
     error_free(error);
-    if (same) {
-        curl_transport_renew(connection->transport, endpoint_hold(fresh.endpoint));
-        endpoint_free(connection->endpoint);
-        connection->endpoint = TAKE(fresh.endpoint);
-    }
-    connection_close(&fresh);
-    return same;
+    return loaded && connection_use(connection, fresh.endpoint);
 }
 
 struct error *connection_client(const struct cluster_connection *connection, const char *cluster, struct client **out) {

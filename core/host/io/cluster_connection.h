@@ -24,8 +24,10 @@ struct error *connection_load(struct cluster_connection *connection, const struc
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct cluster_connection *connection, struct budget *budget);
 
-// Uses the credentials of a worker's changed kubeconfig on the open connection. False: a new connection is needed,
-// since the address is another, or the kubeconfig cannot be used, which opening it will tell.
+// Takes the endpoint: its credentials are used on the open connection. False: it has another address, so another
+// connection is needed, and nothing changes.
+bool connection_use(struct cluster_connection *connection, struct endpoint *endpoint);
+// The same with the kubeconfig of a worker. False also if the kubeconfig cannot be used, which opening it reports.
 bool connection_renew(struct cluster_connection *connection, const struct worker_spec *spec,
                       const struct exec_policy *policy, int64_t wall_ns);
 

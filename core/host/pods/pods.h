@@ -9,7 +9,7 @@
 #define PODS_MAX 500    // of one object
 #define PODS_SEEN 20000 // of a namespace
 
-// How they are read; see direct_get.
+// How they are read; see blocking_client_get.
 struct pods_source {
     struct error *(*get)(void *ctx, const char *path, bool metadata, struct json **out);
     void *ctx;

@@ -73,7 +73,7 @@ void logs_answer(struct log_session *session) {
 
 // Polls until the first log is open, or none can be.
 static struct error *wait_for_first(struct log_session *session) {
-    struct transport *transport = session->target.direct.transport;
+    struct transport *transport = session->target.worker.connection.transport;
     while (logs_count(session, LOG_OPENING) > 0 && logs_count(session, LOG_OPEN) == 0 &&
            logs_count(session, LOG_ENDED) == 0 && !is_over(session)) {
         curl_transport_poll(transport, POLL_NS);
@@ -144,7 +144,7 @@ static void wake_transport(void *transport) {
 
 // Passes on the logs, until then.
 static void read_until(struct log_session *session, int64_t due_ns) {
-    struct transport *transport = session->target.direct.transport;
+    struct transport *transport = session->target.worker.connection.transport;
     int64_t wait_ns = due_ns - clock_now().mono_ns;
     if (!transport) { // there is nothing to read from
         (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
@@ -174,7 +174,7 @@ static void follow(struct log_session *session) {
 
 static void read_once(struct log_session *session) {
     while (!is_over(session) && logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0) {
-        curl_transport_poll(session->target.direct.transport, POLL_NS);
+        curl_transport_poll(session->target.worker.connection.transport, POLL_NS);
         logs_expire(session, clock_now().mono_ns);
     }
     write_failures(session);

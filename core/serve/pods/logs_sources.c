@@ -66,7 +66,7 @@ static bool put_query(const struct log_source *source, bool again, struct buffer
 
 // `again`: for the second time or later.
 static struct error *begin_source(struct log_source *source, bool again) {
-    struct transport *transport = source->session->target.direct.transport;
+    struct transport *transport = source->session->target.worker.connection.transport;
     AUTO_BUFFER(path, 4096);
     if (!put_query(source, again, &path))
         return error_no_memory();
@@ -91,7 +91,7 @@ static void source_free(struct log_source *source) {
 }
 
 void logs_close_sources(struct log_session *session) {
-    struct transport *transport = session->target.direct.transport;
+    struct transport *transport = session->target.worker.connection.transport;
     for (size_t i = 0; i < session->n_sources; i++) {
         if (session->sources[i]->exchange != 0)
             transport->ops->cancel(transport, session->sources[i]->exchange);
@@ -102,7 +102,7 @@ void logs_close_sources(struct log_session *session) {
 }
 
 void logs_expire(struct log_session *session, int64_t now_ns) {
-    struct transport *transport = session->target.direct.transport;
+    struct transport *transport = session->target.worker.connection.transport;
     for (size_t i = 0; i < session->n_sources; i++) {
         struct log_source *source = session->sources[i];
         if (source->state != LOG_OPENING || now_ns < source->opens_by_ns)

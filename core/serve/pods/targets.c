@@ -13,7 +13,7 @@ static struct error *get_within_patience(void *ctx, const char *path, bool metad
     if (clock_now().mono_ns >= target->until_ns)
         return error_new(ERROR_LIMIT, "it has taken longer than %d s",
                          (int)(target->source->patience_ns / CLOCK_SECOND));
-    return direct_get(&target->direct, path, metadata, out);
+    return blocking_client_get(&target->worker, path, metadata, out);
 }
 
 void target_describe(const struct target *target, struct buffer *out) {
@@ -31,17 +31,17 @@ static struct error *find_endpoint(const struct target *target, struct endpoint 
 static struct error *connect_to(struct target *target) {
     struct endpoint *endpoint = NULL;
     TRY(find_endpoint(target, &endpoint));
-    direct_close(&target->direct);
-    return direct_open(endpoint, target->mirror.cluster, target->stop, &target->direct);
+    blocking_client_close(&target->worker);
+    return blocking_client_open(endpoint, target->mirror.cluster, target->stop, &target->worker);
 }
 
 // Renewed credentials are used from now on.
 static struct error *renew_endpoint(struct target *target) {
     struct endpoint *endpoint = NULL;
-    if (!target->direct.client || target->moved)
+    if (!target->worker.client || target->moved)
         return NULL;
     TRY(find_endpoint(target, &endpoint));
-    target->moved = !direct_renew(&target->direct, endpoint);
+    target->moved = !connection_use(&target->worker.connection, endpoint);
     return NULL;
 }
 
@@ -60,7 +60,7 @@ struct error *target_locate(struct target *target, bool *moved) {
 }
 
 struct error *target_read(struct target *target) {
-    if (target->moved || !target->direct.client)
+    if (target->moved || !target->worker.client)
         TRY(connect_to(target));
     target->moved = false;
     struct pods pods;
@@ -96,7 +96,7 @@ struct error *target_open_pods(const struct web_call *call, struct target *out) 
 
 void target_close(struct target *target) {
     pods_clear(&target->pods);
-    direct_close(&target->direct);
+    blocking_client_close(&target->worker);
     free(target->namespace_);
     free(target->name);
     target->namespace_ = target->name = NULL;

@@ -12,7 +12,7 @@ struct target {
     const struct kind *kind;
     char *namespace_, *name;
     struct api_mirror mirror; // as last found
-    struct direct direct;     // to the worker
+    struct blocking_client worker; // to the worker
     struct pods pods;         // as last read
     int64_t until_ns;         // for reading the pods
     bool moved;               // the connection is to be replaced

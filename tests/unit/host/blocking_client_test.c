@@ -18,7 +18,7 @@ struct stage {
     struct server *server;
     char *url;
     atomic_bool stop;
-    struct direct direct;
+    struct blocking_client worker;
 };
 
 static void send_json(struct peer *peer, int code, const char *body) {
@@ -59,14 +59,14 @@ static int start(void **state) {
     stage->server =
         server_start(&(struct server_options){.cert = stage->cert.cert, .key = stage->cert.key, .serve = serve});
     stage->url = text_format("https://127.0.0.1:%u", server_port(stage->server));
-    assert_null(direct_open(make_endpoint(stage, stage->url, "old"), "w1", &stage->stop, &stage->direct));
+    assert_null(blocking_client_open(make_endpoint(stage, stage->url, "old"), "w1", &stage->stop, &stage->worker));
     *state = stage;
     return 0;
 }
 
 static int stop(void **state) {
     struct stage *stage = *state;
-    direct_close(&stage->direct);
+    blocking_client_close(&stage->worker);
     server_stop(stage->server);
     pki_free(&stage->ca);
     pki_free(&stage->cert);
@@ -77,19 +77,19 @@ static int stop(void **state) {
 
 static void assert_token(struct stage *stage, const char *token) {
     AUTO_JSON answer = NULL;
-    assert_null(direct_get(&stage->direct, "/who", false, &answer));
+    assert_null(blocking_client_get(&stage->worker, "/who", false, &answer));
     assert_string_equal(json_string_or(json_get(answer, "token"), ""), token);
 }
 
 static void renewed_credentials_are_used_over_the_same_connection(void **state) {
     struct stage *stage = *state;
     assert_token(stage, "old");
-    assert_true(direct_renew(&stage->direct, endpoint_hold(stage->direct.endpoint)));
+    assert_true(connection_use(&stage->worker.connection, endpoint_hold(stage->worker.connection.endpoint)));
     assert_token(stage, "old");
-    assert_true(direct_renew(&stage->direct, make_endpoint(stage, stage->url, "new")));
+    assert_true(connection_use(&stage->worker.connection, make_endpoint(stage, stage->url, "new")));
     assert_token(stage, "new");
     assert_int_equal(server_connections(stage->server), 1);
-    assert_false(direct_renew(&stage->direct, make_endpoint(stage, "https://127.0.0.1:1", "new")));
+    assert_false(connection_use(&stage->worker.connection, make_endpoint(stage, "https://127.0.0.1:1", "new")));
     assert_token(stage, "new");
 }
 
@@ -102,7 +102,7 @@ static void what_went_wrong_is_told_by_its_code(void **state) {
     } cases[] = {{"/absent", ERROR_NOT_FOUND, "not there"}, {"/forbidden", ERROR_REFUSED, "pods is forbidden"}};
     for (size_t i = 0; i < 2; i++) {
         AUTO_JSON answer = NULL;
-        struct error *error = direct_get(&stage->direct, cases[i].path, false, &answer);
+        struct error *error = blocking_client_get(&stage->worker, cases[i].path, false, &answer);
         assert_non_null(error);
         assert_int_equal(error->code, cases[i].code);
         assert_string_equal(error->message, cases[i].message);
@@ -115,7 +115,7 @@ static void metadata_alone_is_asked_for_where_it_is_enough(void **state) {
     struct stage *stage = *state;
     for (int metadata = 0; metadata < 2; metadata++) {
         AUTO_JSON answer = NULL;
-        assert_null(direct_get(&stage->direct, "/accept", metadata, &answer));
+        assert_null(blocking_client_get(&stage->worker, "/accept", metadata, &answer));
         assert_int_equal(json_bool(json_get(answer, "metadata"), false), metadata);
     }
 }
@@ -124,7 +124,7 @@ static void a_stop_ends_a_request(void **state) {
     struct stage *stage = *state;
     AUTO_JSON answer = NULL;
     atomic_store(&stage->stop, true);
-    struct error *error = direct_get(&stage->direct, "/silent", false, &answer);
+    struct error *error = blocking_client_get(&stage->worker, "/silent", false, &answer);
     assert_non_null(error);
     assert_int_equal(error->code, ERROR_STOPPED);
     error_free(error);
