@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/clock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -31,6 +32,15 @@ void clock_condition_init(pthread_cond_t *out) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(out, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+bool clock_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t for_ns) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + for_ns % CLOCK_SECOND;
+    until.tv_sec += for_ns / CLOCK_SECOND + ns / CLOCK_SECOND;
+    until.tv_nsec = ns % CLOCK_SECOND;
+    return pthread_cond_timedwait(condition, mutex, &until) != ETIMEDOUT;
 }
 
 // Splits into whole seconds, rounded down, and a non-negative remainder.

@@ -28,6 +28,8 @@ int64_t clock_processor(void);
 
 // A condition whose timed waits are by CLOCK_MONOTONIC; pthread_cond_destroy().
 void clock_condition_init(pthread_cond_t *out);
+// Waits for such a condition for at most `for_ns`. False: that time is over.
+bool clock_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t for_ns);
 
 static inline int64_t clock_earlier(int64_t a_ns, int64_t b_ns) {
     return a_ns < b_ns ? a_ns : b_ns;

@@ -81,3 +81,12 @@ void thread_set_background(bool background) {
     attributes.runtime_ns = background ? SLICE_NS : 0; // 0: the kernel's own
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
+
+pthread_mutex_t *thread_lock(pthread_mutex_t *mutex) {
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+void thread_unlock(pthread_mutex_t **locked) {
+    pthread_mutex_unlock(*locked);
+}

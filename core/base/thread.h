@@ -13,6 +13,11 @@
 // Returns 0 or an error number.
 int thread_start(const char *name, size_t stack, void *(*run)(void *arg), void *arg, pthread_t *thread);
 
+// Holds the mutex until the end of the block.
+#define AUTO_LOCK(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(thread_unlock))) = thread_lock(mutex)
+pthread_mutex_t *thread_lock(pthread_mutex_t *mutex);
+void thread_unlock(pthread_mutex_t **locked);
+
 // Puts the calling thread in the background, or takes the thread out of the background. Where more threads have work
 // than there are cores, the kernel runs other threads first as soon as they have work. A background thread keeps its
 // share of the cores, so a thread that waits for one, for a lock for example, does not wait long. Needs no privilege.

@@ -209,31 +209,45 @@ void cluster_thread_watch(struct cluster_thread *thread) {
     loop_post(thread->loop, open_io, thread);
 }
 
-struct attachment {
+// What another thread hands over to a cluster's thread.
+struct errand {
     struct cluster_thread *thread;
-    const struct watcher *row;
-    void *state;
+    union {
+        struct {
+            const struct watcher *row;
+            void *state;
+        } watcher;
+        struct thread_settings settings;
+        uint64_t shards;
+        struct command_batch *batch;
+    };
 };
 
+// Has the thread run `run` with a copy of the errand, which `run` frees. False: out of memory, or the thread has ended.
+static bool post_errand(void (*run)(void *errand), const struct errand *errand) {
+    struct errand *copy = errand->thread->loop ? malloc(sizeof *copy) : NULL;
+    if (!copy)
+        return false;
+    *copy = *errand;
+    if (loop_post(errand->thread->loop, run, copy))
+        return true;
+    free(copy);
+    return false;
+}
+
 static void attach(void *arg) {
-    struct attachment *attachment = arg;
-    struct cluster_thread *thread = attachment->thread;
-    struct error *error = watcher_set_add(&thread->attached, attachment->row, &thread->scope, attachment->state);
+    struct errand *errand = arg;
+    struct cluster_thread *thread = errand->thread;
+    struct error *error =
+        watcher_set_add(&thread->attached, errand->watcher.row, &thread->scope, errand->watcher.state);
     if (error)
-        attachment->row->stop(attachment->state);
+        errand->watcher.row->stop(errand->watcher.state);
     error_free(error);
-    free(attachment);
+    free(errand);
 }
 
 bool host_attach(struct host *host, const struct watcher *row, void *state) {
-    struct attachment *attachment = malloc(sizeof *attachment);
-    if (!attachment)
-        return false;
-    *attachment = (struct attachment){host->management, row, state};
-    if (host->management->loop && loop_post(host->management->loop, attach, attachment))
-        return true;
-    free(attachment);
-    return false;
+    return post_errand(attach, &(struct errand){.thread = host->management, .watcher = {row, state}});
 }
 
 static void wake(void *arg) {
@@ -245,19 +259,14 @@ void host_step_watchers(struct host *host) {
         (void)loop_post(host->management->loop, wake, NULL);
 }
 
-struct configuration {
-    struct cluster_thread *thread;
-    struct thread_settings settings;
-};
-
 static void configure(void *arg) {
-    struct configuration *given = arg;
-    struct cluster_thread *thread = given->thread;
-    bool larger = given->settings.max_object_size > thread->settings.max_object_size ||
-                  given->settings.max_object_nodes > thread->settings.max_object_nodes ||
-                  given->settings.max_status_size > thread->settings.max_status_size;
-    thread->settings = given->settings;
-    free(given);
+    struct errand *errand = arg;
+    struct cluster_thread *thread = errand->thread;
+    const struct thread_settings *next = &errand->settings, *former = &thread->settings;
+    bool larger = next->max_object_size > former->max_object_size ||
+                  next->max_object_nodes > former->max_object_nodes || next->max_status_size > former->max_status_size;
+    thread->settings = *next;
+    free(errand);
     resize(thread);
     if (!thread->io)
         return;
@@ -267,67 +276,37 @@ static void configure(void *arg) {
 }
 
 bool cluster_thread_configure(struct cluster_thread *thread) {
-    struct configuration *given = malloc(sizeof *given);
-    if (!given)
-        return false;
-    *given = (struct configuration){thread, settings_of(thread)};
-    if (loop_post(thread->loop, configure, given)) {
+    bool posted = post_errand(configure, &(struct errand){.thread = thread, .settings = settings_of(thread)});
+    if (posted)
         thread->configured = thread->host->configured;
-        return true;
-    }
-    free(given);
-    return false;
+    return posted;
 }
 
-struct fence_change {
-    struct cluster_thread *thread;
-    uint64_t shards;
-};
-
-static void renew(void *arg) {
-    struct fence_change *change = arg;
-    if (change->thread->io)
-        cluster_io_fence(change->thread->io, change->shards);
-    free(change);
+static void renew_leases(void *arg) {
+    struct errand *errand = arg;
+    if (errand->thread->io)
+        cluster_io_fence(errand->thread->io, errand->shards);
+    free(errand);
 }
 
 bool cluster_thread_fence(struct cluster_thread *thread, uint64_t shards) {
-    struct fence_change *change = malloc(sizeof *change);
-    if (!change)
-        return false;
-    *change = (struct fence_change){thread, shards};
-    if (loop_post(thread->loop, renew, change))
-        return true;
-    free(change);
-    return false;
+    return post_errand(renew_leases, &(struct errand){.thread = thread, .shards = shards});
 }
 
-struct delivery {
-    struct cluster_thread *thread;
-    struct command_batch *batch;
-};
-
 static void run_batch(void *arg) {
-    struct delivery *delivery = arg;
-    struct cluster_thread *thread = delivery->thread;
+    struct errand *errand = arg;
+    struct cluster_thread *thread = errand->thread;
     if (thread->io) {
-        command_batch_run(delivery->batch, thread->io, clock_now());
+        command_batch_run(errand->batch, thread->io, clock_now());
         atomic_store(&thread->pending, cluster_io_pending(thread->io));
     } else {
-        command_batch_refuse(delivery->batch, post_event, thread);
+        command_batch_refuse(errand->batch, post_event, thread);
     }
-    free(delivery);
+    free(errand);
 }
 
 bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch *batch) {
-    struct delivery *delivery = malloc(sizeof *delivery);
-    if (!delivery)
-        return false;
-    *delivery = (struct delivery){thread, batch};
-    if (loop_post(thread->loop, run_batch, delivery))
-        return true;
-    free(delivery);
-    return false;
+    return post_errand(run_batch, &(struct errand){.thread = thread, .batch = batch});
 }
 
 // The loop runs what was delivered before it ends; then the connection is this thread's. Closing it may wait for a name

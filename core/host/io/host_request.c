@@ -4,10 +4,8 @@
 
 #include "core/base/clock.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 // Shared by the reader and the cluster's thread; the last one frees it.
 struct cluster_read {
@@ -99,14 +97,6 @@ static void post(void *arg, struct engine *engine, struct moment now) {
         reading->users = 1;
 }
 
-static void wait_for(struct cluster_read *reading) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += QUERY_READ_NS / CLOCK_SECOND;
-    while (!reading->done && pthread_cond_timedwait(&reading->answered, &reading->mutex, &at) != ETIMEDOUT)
-        ;
-}
-
 struct error *host_query(struct host *host, query_run run, void *arg) {
     return queries_ask(host->queries, run, arg);
 }
@@ -125,8 +115,9 @@ struct error *host_ask(struct host *host, size_t cluster, const struct request *
     if (!error && !reading->sent)
         error = error_new(ERROR_STOPPED, "the cluster is not connected");
     pthread_mutex_lock(&reading->mutex);
-    if (!error)
-        wait_for(reading);
+    int64_t until_ns = clock_ticks() + QUERY_READ_NS;
+    while (!error && !reading->done && clock_ticks() < until_ns)
+        (void)clock_condition_wait(&reading->answered, &reading->mutex, until_ns - clock_ticks());
     if (!error && !reading->done)
         error = error_new(ERROR_LIMIT, "the API server has not answered for %d s", (int)(QUERY_READ_NS / CLOCK_SECOND));
     if (!error) {

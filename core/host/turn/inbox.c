@@ -2,6 +2,7 @@
 #include "core/host/turn/inbox.h"
 
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,24 +45,19 @@ void inbox_free(struct inbox *inbox) {
 }
 
 struct error *inbox_grow(struct inbox *inbox, size_t n_clusters) {
-    pthread_mutex_lock(&inbox->mutex);
-    struct error *error = event_queue_grow(inbox->queue, n_clusters);
-    pthread_mutex_unlock(&inbox->mutex);
-    return error;
+    AUTO_LOCK(&inbox->mutex);
+    return event_queue_grow(inbox->queue, n_clusters);
 }
 
 void inbox_limit(struct inbox *inbox, size_t max_bytes) {
-    pthread_mutex_lock(&inbox->mutex);
+    AUTO_LOCK(&inbox->mutex);
     event_queue_limit(inbox->queue, max_bytes);
     pthread_cond_broadcast(&inbox->emptied);
-    pthread_mutex_unlock(&inbox->mutex);
 }
 
 bool inbox_is_empty(struct inbox *inbox, size_t cluster) {
-    pthread_mutex_lock(&inbox->mutex);
-    bool empty = event_queue_is_empty(inbox->queue, cluster);
-    pthread_mutex_unlock(&inbox->mutex);
-    return empty;
+    AUTO_LOCK(&inbox->mutex);
+    return event_queue_is_empty(inbox->queue, cluster);
 }
 
 struct event_item *inbox_item(struct engine_event *event) {
@@ -125,61 +121,45 @@ static void wait_filled(struct inbox *inbox, int64_t until_ns) {
         inbox->poked = true;
         return;
     }
-    if (left_ns > LOOK_NS)
-        left_ns = LOOK_NS;
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    int64_t ns = at.tv_nsec + left_ns % CLOCK_SECOND;
-    at.tv_sec += left_ns / CLOCK_SECOND + ns / CLOCK_SECOND;
-    at.tv_nsec = ns % CLOCK_SECOND;
-    pthread_cond_timedwait(&inbox->filled, &inbox->mutex, &at);
+    clock_condition_wait(&inbox->filled, &inbox->mutex, clock_earlier(left_ns, LOOK_NS));
 }
 
 struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
-    pthread_mutex_lock(&inbox->mutex);
+    AUTO_LOCK(&inbox->mutex);
     int64_t ready_ns, now_ns;
     while ((ready_ns = event_queue_ready_ns(inbox->queue)) > (now_ns = clock_now().mono_ns) && !inbox->poked &&
            !inbox->closed)
         wait_filled(inbox, clock_earlier(until_ns, ready_ns));
     inbox->poked = false;
-    struct event_item *items = event_queue_take(inbox->queue, now_ns);
     inbox->filled_ns = now_ns;
     pthread_cond_broadcast(&inbox->emptied);
-    pthread_mutex_unlock(&inbox->mutex);
-    return items;
+    return event_queue_take(inbox->queue, now_ns);
 }
 
 void inbox_charge(struct inbox *inbox, const struct engine *engine, int64_t now_ns) {
-    pthread_mutex_lock(&inbox->mutex);
+    AUTO_LOCK(&inbox->mutex);
     event_queue_charge(inbox->queue, engine, now_ns);
-    pthread_mutex_unlock(&inbox->mutex);
 }
 
 int64_t inbox_waiting_since(struct inbox *inbox) {
-    pthread_mutex_lock(&inbox->mutex);
-    int64_t since_ns = event_queue_count(inbox->queue) > 0 ? inbox->filled_ns : CLOCK_NEVER;
-    pthread_mutex_unlock(&inbox->mutex);
-    return since_ns;
+    AUTO_LOCK(&inbox->mutex);
+    return event_queue_count(inbox->queue) > 0 ? inbox->filled_ns : CLOCK_NEVER;
 }
 
 size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns) {
-    pthread_mutex_lock(&inbox->mutex);
-    size_t depth = event_queue_depth(inbox->queue, cluster, since_ns);
-    pthread_mutex_unlock(&inbox->mutex);
-    return depth;
+    AUTO_LOCK(&inbox->mutex);
+    return event_queue_depth(inbox->queue, cluster, since_ns);
 }
 
 void inbox_poke(struct inbox *inbox) {
-    pthread_mutex_lock(&inbox->mutex);
+    AUTO_LOCK(&inbox->mutex);
     inbox->poked = true;
     pthread_cond_signal(&inbox->filled);
-    pthread_mutex_unlock(&inbox->mutex);
 }
 
 void inbox_close(struct inbox *inbox) {
-    pthread_mutex_lock(&inbox->mutex);
+    AUTO_LOCK(&inbox->mutex);
     inbox->closed = true;
     pthread_cond_broadcast(&inbox->emptied);
     pthread_cond_broadcast(&inbox->filled);
-    pthread_mutex_unlock(&inbox->mutex);
 }

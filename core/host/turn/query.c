@@ -2,11 +2,9 @@
 #include "core/host/turn/query.h"
 
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define TURN_NS (5 * CLOCK_MS) // further queries wait for the next turn after that
 
@@ -46,11 +44,10 @@ void queries_free(struct queries *queries) {
 }
 
 void queries_open(struct queries *queries, void (*poke)(void *ctx), void *ctx) {
-    pthread_mutex_lock(&queries->mutex);
+    AUTO_LOCK(&queries->mutex);
     queries->poke = poke;
     queries->ctx = ctx;
     queries->open = !queries->closed;
-    pthread_mutex_unlock(&queries->mutex);
 }
 
 static void drop(struct queries *queries, const struct query *query) {
@@ -66,15 +63,14 @@ static void drop(struct queries *queries, const struct query *query) {
 
 // With the mutex. ERROR_LIMIT: it was not begun in time, and never will be.
 static struct error *wait_for(struct queries *queries, struct query *query) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += QUERY_PATIENCE_NS / CLOCK_SECOND;
+    int64_t until_ns = clock_ticks() + QUERY_PATIENCE_NS;
     while (!query->done && !query->failed) {
-        // One that runs uses its caller's memory.
-        if (query->running)
+        int64_t left_ns = until_ns - clock_ticks();
+        if (query->running) { // it uses its caller's memory
             pthread_cond_wait(&queries->changed, &queries->mutex);
-        else if (pthread_cond_timedwait(&queries->changed, &queries->mutex, &at) == ETIMEDOUT && !query->running &&
-                 !query->done && !query->failed) {
+        } else if (left_ns > 0) {
+            (void)clock_condition_wait(&queries->changed, &queries->mutex, left_ns);
+        } else {
             drop(queries, query);
             return error_new(ERROR_LIMIT, "the host has not answered for %d s: it is busy or stalled, see /healthz",
                              (int)(QUERY_PATIENCE_NS / CLOCK_SECOND));
@@ -85,18 +81,14 @@ static struct error *wait_for(struct queries *queries, struct query *query) {
 
 struct error *queries_ask(struct queries *queries, query_run run, void *arg) {
     struct query query = {.run = run, .arg = arg};
-    pthread_mutex_lock(&queries->mutex);
-    if (!queries->open) {
-        bool closed = queries->closed;
-        pthread_mutex_unlock(&queries->mutex);
-        return error_new(ERROR_STOPPED, closed ? "the host is stopping" : "the host has not started yet, see /readyz");
-    }
+    AUTO_LOCK(&queries->mutex);
+    if (!queries->open)
+        return error_new(ERROR_STOPPED,
+                         queries->closed ? "the host is stopping" : "the host has not started yet, see /readyz");
     *queries->last = &query;
     queries->last = &query.next;
     queries->poke(queries->ctx);
-    struct error *error = wait_for(queries, &query);
-    pthread_mutex_unlock(&queries->mutex);
-    return error;
+    return wait_for(queries, &query);
 }
 
 static struct query *take(struct queries *queries) {
@@ -128,11 +120,10 @@ void queries_run(struct queries *queries, struct engine *engine) {
 }
 
 void queries_close(struct queries *queries) {
-    pthread_mutex_lock(&queries->mutex);
+    AUTO_LOCK(&queries->mutex);
     queries->open = false;
     queries->closed = true;
     for (struct query *query; (query = take(queries));)
         query->failed = true;
     pthread_cond_broadcast(&queries->changed);
-    pthread_mutex_unlock(&queries->mutex);
 }
