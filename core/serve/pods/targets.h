@@ -11,12 +11,12 @@ struct target {
     const struct http_source *source;
     const struct kind *kind;
     char *namespace_, *name;
-    struct api_mirror mirror; // as last found
+    struct api_mirror mirror;      // as last found
     struct blocking_client worker; // to the worker
-    struct pods pods;         // as last read
-    int64_t until_ns;         // for reading the pods
-    bool moved;               // the connection is to be replaced
-    bool awaited;             // there is no mirror now, but there will be
+    struct pods pods;              // as last read
+    int64_t until_ns;              // for reading the pods
+    bool moved;                    // the connection is to be replaced
+    bool awaited;                  // there is no mirror now, but there will be
     const atomic_bool *stop;
 };
 
