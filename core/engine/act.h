@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reconciles one entry: turns what decide() returns into commands.
+// Reconciles an entry: decides, and performs actions until there is nothing to do but wait.
 #ifndef WHARF_ENGINE_ACT_H
 #define WHARF_ENGINE_ACT_H
 
-struct engine;
-struct entry;
+#include "core/engine/engine_internal.h"
 
 void act_reconcile(struct engine *engine, struct entry *entry);
+
+// The actions, each beside what it is about. True: what is next has to be decided anew.
+bool act_place(struct engine *engine, struct entry *entry, const struct action *action);
+bool act_create(struct engine *engine, struct entry *entry, const struct action *action);
+bool act_status(struct engine *engine, struct entry *entry);
+bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror);
+bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // it did not start
+bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);
+bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // its finalizer
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/engine/asleep.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 
 // Lost workers count as lost for so long that they are given up after the grace, at the earliest.
@@ -16,17 +17,18 @@ static void give_time(struct engine *engine, size_t cluster) {
     cluster_changed(engine, cluster);
 }
 
-void asleep_check(struct engine *engine, struct moment now) {
-    int64_t due_ns = clock_later(engine->wake_ns, engine->now.mono_ns);
-    if (engine->wake_ns == CLOCK_NEVER || now.mono_ns - due_ns < ASLEEP_LATE_NS)
+static void check(struct engine *engine, struct engine_event *event) {
+    int64_t due_ns = clock_later(engine->wake_ns, engine->stepped_ns), late_ns = event->now.mono_ns - due_ns;
+    if (engine->wake_ns == CLOCK_NEVER || late_ns < ASLEEP_LATE_NS)
         return;
-    engine->now = now;
     report_log(
         engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
         "the host did not run for %lld s or more (suspended, or stopped): workers that are lost have a moment to "
         "answer before they are given up",
-        (long long)((now.mono_ns - due_ns) / CLOCK_SECOND));
+        (long long)(late_ns / CLOCK_SECOND));
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
             give_time(engine, c);
 }
+
+const struct part part_clock_jump = {.name = "clock jump", .events = PART_EVENTS, .event = check};

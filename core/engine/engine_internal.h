@@ -12,10 +12,9 @@
 #include "core/engine/store/store.h"
 #include "core/engine/update.h"
 
-#define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits, once, for workers of unknown state
-#define ENGINE_BATCH 256                    // entries reconciled in one step
-#define ENGINE_TREES 64                     // parsed objects kept; 512 saved no processor time and took 5 MiB
-#define ENGINE_LARGE ((size_t)64 << 10)     // bytes of a workload whose mirror's size is checked
+#define ENGINE_BATCH 256                // entries reconciled in one step
+#define ENGINE_TREES 64                 // parsed objects kept; 512 saved no processor time and took 5 MiB
+#define ENGINE_LARGE ((size_t)64 << 10) // bytes of a workload whose mirror's size is checked
 // Until the management cluster is listed, most mirrors without a workload are not orphans: so many times the number and
 // the memory are allowed for them. What is kept by name then has to be read again, one by one.
 #define ENGINE_UNLISTED 8
@@ -84,6 +83,12 @@ struct pace_options { // see engine_options
     uint64_t seed;
 };
 
+struct startup_grace {
+    size_t n_kinds;    // whose new work waits no longer for workers of unknown state
+    size_t seen_kinds; // since when `until_ns` is set
+    int64_t until_ns;  // of the others
+};
+
 struct engine {
     struct engine_settings settings; // texts are owned, those of placement by `placement`
     char *origin;
@@ -104,8 +109,7 @@ struct engine {
     struct unsealed_log *unsealed; // of clusters
     int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then
     bool placing;
-    size_t n_settled;             // kinds whose new work waits no longer for workers of unknown state
-    int64_t settle_until_ns;      // of the others
+    struct startup_grace startup_grace;
     uint32_t fence_epoch;         // how often it was enabled while the engine runs
     bool room_grew;               // settings.max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters
@@ -137,6 +141,8 @@ struct engine {
     struct capacity *capacity;          // NULL: no worker's nodes are looked at
     struct stats stats;
     struct moment now;
+    int64_t stepped_ns;       // of the step before (monotonic)
+    size_t events_before;     // of update, when the step began
     int64_t wake_ns;          // when the next step is due, as the last one said
     struct call_clock *clock; // of adapter calls
     int64_t received_ns;      // of the current event

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/event.h"
 
+#include "core/base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,4 +157,11 @@ void engine_event_clear(struct engine_event *event) {
     if (event->type == EVENT_CAPACITY)
         nodes_free(event->capacity.nodes);
     *event = (struct engine_event){.type = EVENT_TIME};
+}
+
+void engine_event_drop(struct engine_event *event) {
+    if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
+        object_free(TAKE(event->object));
+    if (event->type == EVENT_CAPACITY)
+        nodes_free(TAKE(event->capacity.nodes));
 }

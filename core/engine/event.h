@@ -122,6 +122,8 @@ struct engine_event {
 // When out of memory, `event` is unchanged and `copy` is empty.
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
 size_t engine_event_texts(const struct engine_event *event); // bytes of its strings
+// Frees what the engine would have taken of an event.
+void engine_event_drop(struct engine_event *event);
 // Frees what is left of a copy made by engine_event_own.
 void engine_event_clear(struct engine_event *event);
 

@@ -4,17 +4,12 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
-#include "core/engine/decide/lost.h"
-#include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/part.h"
 #include "core/engine/placement/namespace_labels.h"
 #include "core/engine/placement/placement_queue.h"
 #include "core/engine/placement/placement_view.h"
 #include "core/engine/report/report.h"
-#include "core/engine/shard/shard_of.h"
-#include "core/engine/status/own_record.h"
-#include "core/engine/status/rival_state.h"
-#include "core/engine/status/status_budget.h"
 
 struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
     char space[254];
@@ -25,30 +20,20 @@ struct namespaces_subject facts_namespace(const struct engine *engine, const str
 }
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
-    const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
-    uint32_t shard = engine->settings.fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
-    return (struct decide_facts){
+    struct decide_facts facts = {
         .workload = &entry->workload->facts,
         .busy = entry->busy,
         .mirrors = entry->mirrors,
         .workers = engine->workers[entry->kind],
         .n_clusters = engine->n_clusters,
         .management_connected = trusted && cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind),
-        .management_listed = trusted && management->listed,
+        .management_listed = trusted && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listed,
         .placing = engine->placing,
-        .settle_time_is_over = entry->kind < engine->n_settled,
-        .also_run_until_ns = rival_until_ns(engine, entry),
-        .status_at_ns = management->status_at_ns,
         .lost_timeout_ns = engine->settings.worker_lost_timeout_ns,
-        .shard = shard,
-        .fence_begun_ns = engine->fence_begun_ns[shard],
-        .wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry),
-        .namespaces = engine->settings.namespaces,
-        .namespace_ = facts_namespace(engine, entry),
-        .pending = entry->workload->pending,
-        .own_record = own_record(entry),
         .now_ns = engine->now.mono_ns};
+    EACH_PART(part, facts) part->facts(engine, entry, &facts);
+    return facts;
 }
 
 struct mirror *facts_placed_mirror(const struct entry *entry) {
@@ -124,7 +109,6 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     if (placed)
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
-    status_budget_facts(engine, entry, &facts);
     report_held(engine, entry, &facts);
     return decide_with_view(engine, entry, facts);
 }

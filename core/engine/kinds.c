@@ -59,7 +59,6 @@ struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds,
     engine->kinds = kinds;
     engine->n_kinds = engine->stats.n_kinds = engine->store.n_kinds = n_kinds;
     engine->now = now;
-    engine->settle_until_ns = now.mono_ns + ENGINE_SETTLE_NS;
     for (size_t c = 0; c < engine->n_clusters; c++)
         for (size_t k = from; k < n_kinds; k++)
             slot_fill(engine, c, k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/queue.h"
 
+#include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 
 #define LEAST_NS INT64_C(1000) // of one object, so that lanes take turns without a clock too
@@ -69,4 +70,8 @@ void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
 
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
     *not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+}
+
+struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
+    return cluster < engine->n_clusters ? engine->lanes[cluster].time : (struct engine_time){0};
 }

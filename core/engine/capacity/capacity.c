@@ -6,6 +6,7 @@
 #include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 
 #include <stdlib.h>
@@ -286,7 +287,8 @@ static bool needs_reservation(const struct engine *engine, const struct entry *e
              (entry->workload->claim->cluster || entry->workload->claim->done == entry->workload->facts.attempt));
 }
 
-void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
+static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
+    bool waits = action->waiting == WAITING_CAPACITY;
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
@@ -306,7 +308,7 @@ void capacity_follow(struct engine *engine, struct entry *entry, bool waits) {
         move_claim(claim, waits ? &capacity->waiting : NULL);
 }
 
-void capacity_forget(struct engine *engine, struct entry *entry) {
+static void forget(struct engine *engine, struct entry *entry) {
     if (entry->workload->claim)
         free_claim(engine->capacity, entry->workload->claim);
 }
@@ -328,13 +330,13 @@ static void wake(struct engine *engine, struct worker_capacity *worker) {
         rebuild(engine, worker);
 }
 
-int64_t capacity_wake_ns(const struct engine *engine) {
+static int64_t due_ns(struct engine *engine) {
     return engine->capacity ? engine->capacity->next_ns : CLOCK_NEVER;
 }
 
-void capacity_tick(struct engine *engine) {
+static void tick(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
-    if (engine->now.mono_ns < capacity_wake_ns(engine))
+    if (engine->now.mono_ns < due_ns(engine))
         return;
     capacity->next_ns = CLOCK_NEVER;
     for (size_t c = 1; c < capacity->n_workers; c++) {
@@ -381,8 +383,8 @@ static void update_worker(struct engine *engine, struct worker_capacity *worker,
     rebuild(engine, worker);
 }
 
-void capacity_take(struct engine *engine, const struct engine_event *event) {
-    struct nodes *nodes = event->capacity.nodes;
+static void take_event(struct engine *engine, struct engine_event *event) {
+    struct nodes *nodes = TAKE(event->capacity.nodes);
     bool off = event->capacity.state == CAPACITY_OFF;
     struct worker_capacity *worker =
         off || event->cluster == ENGINE_MANAGEMENT ? NULL : make_worker(engine, event->cluster);
@@ -414,13 +416,13 @@ void capacity_left(struct engine *engine, size_t cluster) {
     engine->capacity->workers[cluster] = NULL;
 }
 
-void capacity_free(struct engine *engine) {
+static void end(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
     for (size_t k = 0, cursor = 0; k < engine->n_kinds; k++, cursor = 0)
         for (struct entry *entry; (entry = map_next(&engine->store.maps[k], &cursor));)
-            capacity_forget(engine, entry);
+            forget(engine, entry);
     for (size_t c = 0; c < capacity->n_workers; c++)
         capacity_left(engine, c);
     pod_shapes_free(&capacity->shapes);
@@ -461,3 +463,13 @@ unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cl
     const struct capacity_claim *claim = is_known(engine, worker) ? claim_of(engine, entry) : NULL;
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }
+
+const struct part part_capacity = {.name = "capacity",
+                                   .end = end,
+                                   .events = PART_EVENT(EVENT_CAPACITY),
+                                   .event = take_event,
+                                   .tick = tick,
+                                   .due_ns = due_ns,
+                                   .stand_by = forget, // its requests wait, or are reserved, with the other host
+                                   .after = follow,
+                                   .workload_ends = forget};

@@ -12,19 +12,12 @@
 #define CAPACITY_SEEN_NS (3 * CLOCK_SECOND)     // from its start, until the pods are in the view
 #define CAPACITY_RETRY_NS (30 * CLOCK_SECOND)   // at most, until a waiting workload is tried again
 
-void capacity_take(struct engine *engine, const struct engine_event *event); // EVENT_CAPACITY; takes its nodes
-void capacity_tick(struct engine *engine);                                   // ends reservations that are due
-int64_t capacity_wake_ns(const struct engine *engine);
-void capacity_free(struct engine *engine);
 void capacity_left(struct engine *engine, size_t cluster); // the worker left
 
 // Whether the workload fits into the worker's free capacity. If not, *next_ns is lowered to the time of the next try.
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns);
 // Reserves the requests of an entry that is placed there.
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster);
-// After each reconciliation: the reservation follows the workload's state. `waits`: for capacity.
-void capacity_follow(struct engine *engine, struct entry *entry, bool waits);
-void capacity_forget(struct engine *engine, struct entry *entry);
 
 // Why a waiting workload does not fit, in a few words ("lacks 3 nvidia.com/gpu"); false: the workload fits.
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size);

@@ -5,8 +5,10 @@
 #include "core/engine/clusters/identity.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 
 #include <stdio.h>
@@ -147,7 +149,7 @@ static void report_unknown(struct engine *engine, size_t cluster, const char *pr
     identity->unknown_reported = true;
 }
 
-void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem) {
+static void take_uid(struct engine *engine, size_t cluster, const char *uid, const char *problem) {
     struct identity *identity = &engine->identities[cluster];
     bool is_news = !identity->read || !identity->known;
     identity->read = identity->known = true;
@@ -161,7 +163,7 @@ void identity_take(struct engine *engine, size_t cluster, const char *uid, const
     evaluate_all(engine, is_news ? cluster : SIZE_MAX);
 }
 
-void identity_forget(struct engine *engine, size_t cluster) {
+static void forget_connection(struct engine *engine, size_t cluster) {
     if (!engine->identities[cluster].read)
         return;
     engine->identities[cluster].read = false;
@@ -190,4 +192,28 @@ void identity_expect(struct engine *engine, size_t cluster, const char *uid, con
 
 void identity_left(struct engine *engine) {
     evaluate_all(engine, SIZE_MAX);
+}
+
+// The next connection may reach a different cluster.
+static bool is_lost(const struct engine *engine, const struct engine_event *event) {
+    if (event->type == EVENT_STATE)
+        return event->watch.state == REFLECTOR_LOST;
+    return event->type == EVENT_REWOUND ||
+           (event->contact.state == CONTACT_LOST && engine->contacts[event->cluster] != CONTACT_LOST);
+}
+
+static void on_event(struct engine *engine, struct engine_event *event) {
+    if (event->type == EVENT_IDENTITY)
+        take_uid(engine, event->cluster, event->identity.uid, event->identity.problem);
+    else if (is_lost(engine, event))
+        forget_connection(engine, event->cluster);
+}
+
+const struct part part_identity = {.name = "identity",
+                                   .events = PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_STATE) |
+                                             PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_REWOUND),
+                                   .event = on_event};
+
+const char *engine_identity(const struct engine *engine, size_t cluster) {
+    return identity_known(engine, cluster);
 }

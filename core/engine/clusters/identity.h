@@ -9,9 +9,6 @@
 
 struct engine;
 
-void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem);
-// The connection was lost: the next one may reach a different cluster.
-void identity_forget(struct engine *engine, size_t cluster);
 const char *identity_known(const struct engine *engine, size_t cluster); // see engine_identity
 void identity_left(struct engine *engine);                               // a worker has left
 // See engine_event.worker; NULL: not known.

@@ -7,6 +7,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard_of.h"
 
@@ -28,7 +29,8 @@ static void tell(const struct engine *engine, size_t cluster, const struct fence
                    "the worker's guard has not heard of this host and stops its mirrors until it does");
 }
 
-void fence_configured(struct engine *engine, bool anew) {
+static void configure(struct engine *engine, const struct engine_settings *former) {
+    bool anew = engine->settings.fencing.enabled && !former->fencing.enabled;
     engine->fence_epoch += anew;
     for (size_t c = 0; anew && c < engine->n_clusters; c++)
         engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
@@ -41,7 +43,7 @@ uint32_t engine_fence_epoch(const struct engine *engine) {
     return engine->fence_epoch;
 }
 
-void fence_take(struct engine *engine, const struct engine_event *event) {
+static void take_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster;
     if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence_epoch)
         return;
@@ -80,7 +82,7 @@ void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struc
         cluster_refresh(engine, mirror->facts.cluster, k);
 }
 
-void fence_check(struct engine *engine, struct entry *entry) {
+static void check(struct engine *engine, struct entry *entry) {
     bool runs = entry->workload->facts.exists && !entry->workload->facts.finished;
     struct mirror *mirror = runs ? facts_placed_mirror(entry) : NULL;
     if (!mirror || !mirror->facts.fenced || mirror->fenced_reported)
@@ -92,3 +94,15 @@ void fence_check(struct engine *engine, struct entry *entry) {
                  engine->settings.fencing.enabled ? "it is resumed once the guard has"
                                                   : "fencing is not enabled in this host, so it stays so");
 }
+
+static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
+    facts->shard = engine->settings.fencing.enabled ? shard_of(engine, entry) : 0;
+    facts->fence_begun_ns = engine->fence_begun_ns[facts->shard];
+}
+
+const struct part part_fence = {.name = "fencing",
+                                .configure = configure,
+                                .events = PART_EVENT(EVENT_FENCE),
+                                .event = take_event,
+                                .before = check,
+                                .facts = facts};

@@ -14,11 +14,7 @@ struct entry;
 struct json;
 struct mirror;
 
-// engine->settings.fencing has changed. `anew`: fencing was disabled before, and the host gave the Leases back, so
-// earlier observations of the guards no longer count.
-void fence_configured(struct engine *engine, bool anew);
 uint32_t engine_fence_epoch(const struct engine *engine);
-void fence_take(struct engine *engine, const struct engine_event *event);
 
 // The shards whose Leases for the worker's guard this host renews, if fencing is enabled: it holds them, the worker is
 // identified and not refused, and some kind is followed there. Without shards, bit 0.
@@ -26,7 +22,5 @@ uint64_t engine_renews(const struct engine *engine, size_t cluster);
 
 // Reads from a mirror whether the guard suspended it.
 void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object);
-// Reports once that the guard suspended the mirror of the current attempt.
-void fence_check(struct engine *engine, struct entry *entry);
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/engine/history/changes.h"
 
 #include "core/engine/history/story.h"
+#include "core/engine/part.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +21,19 @@ struct changes {
     size_t n_gone; // ever
 };
 
-struct error *changes_new(int64_t wall_ns, struct changes **out) {
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    (void)options;
+    int64_t wall_ns = engine->now.wall_ns;
     struct changes *changes = calloc(1, sizeof *changes);
     if (!changes)
         return error_no_memory();
     changes->last = changes->gone_since = (uint64_t)(wall_ns > 0 ? wall_ns / CLOCK_SECOND : 0) << SECOND_BITS;
-    *out = changes;
+    engine->changes = changes;
     return NULL;
 }
 
-void changes_free(struct changes *changes) {
+static void end(struct engine *engine) {
+    struct changes *changes = engine->changes;
     for (size_t i = 0; changes && i < CHANGES_GONE; i++)
         free(changes->gone[i].key);
     free(changes);
@@ -76,10 +80,8 @@ static uint32_t shown(const struct entry *entry) {
     return hash ? hash : 1;
 }
 
-void changes_note(struct engine *engine, struct entry *entry, const struct action *action) {
+static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
     struct last_change *change = &entry->workload->change;
-    if (!entry->workload->facts.exists)
-        return;
     story_follow(engine, entry);
     if (action->waiting != WAITING_ANSWER) {
         change->until_ns = action->type == ACTION_WAIT ? action->at_ns : CLOCK_NEVER;
@@ -104,7 +106,7 @@ static void remember_gone(struct changes *changes, size_t kind, const char *key)
         changes->gone_since = gone->sequence;
 }
 
-void changes_forget(struct engine *engine, struct entry *entry) {
+static void forget(struct engine *engine, struct entry *entry) {
     bool listed = entry->workload->change.sequence;
     story_clear(&entry->workload->story);
     unlink_entry(engine->changes, entry);
@@ -162,3 +164,6 @@ const struct gone *changes_gone(const struct engine *engine, uint64_t since, siz
     *cursor = changes->n_gone;
     return NULL;
 }
+
+const struct part part_history = {
+    .name = "history", .begin = begin, .end = end, .after = follow, .workload_ends = forget};

@@ -16,13 +16,6 @@ struct gone {
 };
 
 struct changes;
-struct error *changes_new(int64_t wall_ns, struct changes **out);
-void changes_free(struct changes *changes);
-
-// After each decision.
-void changes_note(struct engine *engine, struct entry *entry, const struct action *action);
-// The workload is gone, or no longer delegated; with its story.
-void changes_forget(struct engine *engine, struct entry *entry);
 
 uint64_t changes_last(const struct engine *engine);
 // Whether all that has changed since is still known: otherwise a reader begins anew.

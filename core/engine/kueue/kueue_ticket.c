@@ -4,6 +4,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
@@ -149,7 +150,7 @@ static bool is_same(const struct kueue_ticket *a, const struct kueue_ticket *b) 
            strcmp(a->check, b->check) == 0;
 }
 
-void kueue_ticket_take(struct engine *engine, const struct engine_event *event) {
+static void take_event(struct engine *engine, struct engine_event *event) {
     const struct kueue_state *state = event->queued.state;
     struct entry *entry = NULL;
     struct kueue_ticket **place = place_of(engine, event, &entry);
@@ -261,7 +262,8 @@ static void check_active(struct engine *engine, struct entry *entry, struct mirr
         read_first(engine, entry);
 }
 
-void kueue_ticket_check(struct engine *engine, struct entry *entry) {
+static void check(struct engine *engine, struct entry *entry, const struct action *action) {
+    (void)action;
     if (!entry->workload->facts.exists || entry->workload->facts.finished || entry->workload->facts.being_deleted)
         return;
     report_check_rejected(engine, entry);
@@ -280,8 +282,7 @@ bool kueue_ticket_governs(const struct entry *entry, const struct mirror *mirror
     return ticket->busy || ticket->phase == KUEUE_INACTIVE || (has_to_change(entry, ticket, &active) && !active);
 }
 
-void kueue_ticket_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
-                           const struct response *response) {
+static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
     entry->lookups--;
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
     struct kueue_ticket *ticket = mirror ? mirror->ticket : NULL;
@@ -336,3 +337,10 @@ void kueue_ticket_put(const struct engine *engine, const struct entry *entry, st
                   in_worker ? engine->names[mirror->facts.cluster] : "the management cluster", *since ? " since " : "",
                   since, ticket->queue, ticket->why);
 }
+
+const struct part part_kueue = {.name = "Kueue",
+                                .events = PART_EVENT(EVENT_QUEUED),
+                                .event = take_event,
+                                .after = check,
+                                .requests = PART_REQUEST(PENDING_ACTIVE),
+                                .answered = answered};

@@ -22,19 +22,10 @@ struct kueue_ticket {
     char memory[];
 };
 
-// EVENT_QUEUED.
-void kueue_ticket_take(struct engine *engine, const struct engine_event *event);
 void kueue_ticket_drop(struct kueue_ticket **ticket);
-
-// After each decision: tells what has to be told, and writes spec.active.
-void kueue_ticket_check(struct engine *engine, struct entry *entry);
 
 // Whether `suspend` of the mirror is left to its Kueue, since spec.active does instead.
 bool kueue_ticket_governs(const struct entry *entry, const struct mirror *mirror);
-
-// The answer to such a write.
-void kueue_ticket_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
-                           const struct response *response);
 
 // Since when the mirror waits for its worker's Kueue (monotonic, as far as this process knows), 0: it does not.
 int64_t kueue_ticket_queued_ns(const struct mirror *mirror);

@@ -2,7 +2,9 @@
 #include "core/engine/limits/limit.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard.h"
 
@@ -26,7 +28,7 @@ static void drop(struct limit *limit, struct refused *refused) {
     free(refused);
 }
 
-void limit_free(struct limit *limit) {
+static void free_limit(struct limit *limit) {
     size_t cursor = 0;
     for (struct refused *r; (r = map_next(&limit->refused, &cursor));)
         drop(limit, r);
@@ -114,7 +116,10 @@ void limit_forget(struct engine *engine, const char *uid) {
     drop(&engine->limit, refused);
 }
 
-void limit_listed(struct engine *engine, size_t kind) {
+static void on_listed(struct engine *engine, struct engine_event *event) {
+    size_t kind = event->kind;
+    if (event->cluster != ENGINE_MANAGEMENT)
+        return;
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     uint32_t epoch = watch->epoch;
     watch->asked_ns = 0;
@@ -167,7 +172,7 @@ static void list_again(struct engine *engine) {
     limit->rest = all ? 0 : limit->rest;
 }
 
-int64_t limit_tick(struct engine *engine) {
+static int64_t due_ns(struct engine *engine) {
     struct limit *limit = &engine->limit;
     look_at_leases(engine);
     size_t waiting = limit->refused.count + limit->rest;
@@ -184,3 +189,19 @@ int64_t limit_tick(struct engine *engine) {
     list_again(engine);
     return engine->now.mono_ns + SOON_NS;
 }
+
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    map_init(&engine->limit.refused, options->seed);
+    return NULL;
+}
+
+static void end(struct engine *engine) {
+    free_limit(&engine->limit);
+}
+
+const struct part part_admission = {.name = "maxWorkloads",
+                                    .begin = begin,
+                                    .end = end,
+                                    .events = PART_EVENT(EVENT_LISTED),
+                                    .event = on_listed,
+                                    .due_ns = due_ns};

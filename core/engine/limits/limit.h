@@ -8,17 +8,11 @@
 
 #define LIMIT_REMEMBERED ((size_t)10000) // refused ones that are known by uid; the rest is only counted
 
-void limit_free(struct limit *limit);
-
 // A workload that is not known yet; true: it is refused, and is told so.
 bool limit_refuses(struct engine *engine, size_t kind, const struct json *object);
 // It was deleted, or is no longer delegated.
 void limit_forget(struct engine *engine, const char *uid);
-// A list of the management cluster's is complete: what was not seen in it is gone.
-void limit_listed(struct engine *engine, size_t kind);
 // Whether a mirror's workload may be one that was refused.
 bool limit_may_have_refused(const struct engine *engine, const char *uid);
-// Asks for lists where there is room; returns when to call it next.
-int64_t limit_tick(struct engine *engine);
 
 #endif

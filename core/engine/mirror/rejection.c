@@ -2,6 +2,7 @@
 #include "core/engine/mirror/rejection.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
@@ -30,7 +31,7 @@ static void retry(struct engine *engine, size_t cluster, size_t kind) {
     }
 }
 
-void rejection_contact(struct engine *engine, const struct engine_event *event) {
+static void on_contact(struct engine *engine, const struct engine_event *event) {
     size_t cluster = event->cluster;
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
     bool rejected = event->contact.state == CONTACT_REJECTED;
@@ -44,7 +45,7 @@ void rejection_contact(struct engine *engine, const struct engine_event *event) 
             retry(engine, cluster, k);
 }
 
-void rejection_denied(struct engine *engine, const struct engine_event *event) {
+static void on_denied(struct engine *engine, const struct engine_event *event) {
     struct stats_watch *stats = &engine->stats.clusters[event->cluster].watches[event->kind];
     *stats->denied = '\0';
     if (event->problem) {
@@ -55,3 +56,13 @@ void rejection_denied(struct engine *engine, const struct engine_event *event) {
     report_log(engine, LOG_INFO, event->cluster, event->kind, "the host has the rights that were denied");
     retry(engine, event->cluster, event->kind);
 }
+
+static void on_event(struct engine *engine, struct engine_event *event) {
+    if (event->type == EVENT_CONTACT)
+        on_contact(engine, event);
+    else
+        on_denied(engine, event);
+}
+
+const struct part part_rejection = {
+    .name = "rejection", .events = PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_DENIED), .event = on_event};

@@ -17,13 +17,13 @@
 #include "core/engine/observe/distrust.h"
 #include "core/engine/observe/observe_parts.h"
 #include "core/engine/observe/rewound.h"
+#include "core/engine/part.h"
 #include "core/engine/pause/pause.h"
 #include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/completions.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/news.h"
-#include "core/engine/report/waiting.h"
 #include "core/engine/request/call.h"
 #include "core/engine/status/final_status.h"
 #include "core/engine/status/retry.h"
@@ -143,13 +143,8 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
 static void end_workload(struct engine *engine, struct entry *entry) {
     if (!entry->workload->facts.exists)
         return;
-    cluster_count_active(engine, entry, 0);
-    unknown_count(engine, entry, NULL);
+    EACH_PART(part, workload_ends) part->workload_ends(engine, entry);
     set_phase(engine, entry, true, 0, false);
-    rival_forget(engine, entry);
-    capacity_forget(engine, entry);
-    changes_forget(engine, entry);
-    waiting_elsewhere(engine, entry);
     store_end_workload(&engine->store, entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         retry_mirror(m);
@@ -289,3 +284,16 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
         queue_entry(engine, e);
     }
 }
+
+static void on_event(struct engine *engine, struct engine_event *event) {
+    if (event->type == EVENT_LISTED)
+        observe_listed(engine, event->cluster, event->kind);
+    else if (event->type == EVENT_GONE)
+        observe_gone(engine, event->cluster, event->kind, TAKE(event->object));
+    else if (event->object)
+        observe_seen(engine, event->cluster, event->kind, TAKE(event->object));
+}
+
+const struct part part_observe = {.name = "observation",
+                                  .events = PART_EVENT(EVENT_SEEN) | PART_EVENT(EVENT_GONE) | PART_EVENT(EVENT_LISTED),
+                                  .event = on_event};

@@ -8,6 +8,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/distrust.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/final_status.h"
@@ -27,7 +28,8 @@ static void distrust_mirror(struct mirror *m) {
     m->facts.update_due = true;
 }
 
-void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
+static void on_restored(struct engine *engine, struct engine_event *event) {
+    size_t cluster = event->cluster, kind = event->kind;
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if (watch->state == REFLECTOR_CONNECTED && watch->listed)
         watch->lost_since_ns = engine->now.mono_ns;
@@ -43,7 +45,6 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
     }
     if (cluster == ENGINE_MANAGEMENT)
         cluster_suspect_deletions(engine, kind, true);
-    identity_forget(engine, cluster);
     cluster_changed(engine, cluster);
 }
 
@@ -71,3 +72,5 @@ void rewound_finished(struct engine *engine, struct entry *entry, struct shared_
                      : "it had finished, and another writer took back its final status, which is written again; "
                        "it is not run again");
 }
+
+const struct part part_restored = {.name = "restored", .events = PART_EVENT(EVENT_REWOUND), .event = on_restored};

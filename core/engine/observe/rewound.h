@@ -7,8 +7,6 @@
 
 struct pending;
 
-// Suspends decisions on the old state until the list that follows is complete.
-void rewound_take(struct engine *engine, size_t cluster, size_t kind);
 // Before an answer is processed: one to a request from before the rewind has an unknown outcome.
 void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
 // A workload had finished, but the cluster does not know, since it was restored or another writer took that back:

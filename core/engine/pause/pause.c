@@ -6,6 +6,7 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/store/backoff.h"
 
@@ -39,7 +40,7 @@ bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     return false;
 }
 
-void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
+static void end_pause(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
         mark(engine, cluster, kind, PAUSE_FULL, false);
@@ -97,7 +98,7 @@ void pause_owned(struct engine *engine, size_t kind) {
 }
 
 // Nothing of the kind can be delegated: objects are stored without the field, and those that had it have lost it.
-void pause_field(struct engine *engine, size_t kind, bool lacks) {
+static void set_field(struct engine *engine, size_t kind, bool lacks) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     bool known = watch->paused & PAUSE_FIELD;
     if (lacks)
@@ -143,3 +144,13 @@ void pause_status_answered(struct engine *engine, size_t kind, enum reason reaso
         cluster_changed(engine, ENGINE_MANAGEMENT);
     }
 }
+
+static void on_event(struct engine *engine, struct engine_event *event) {
+    if (event->type == EVENT_LISTED)
+        end_pause(engine, event->cluster, event->kind);
+    else
+        set_field(engine, event->kind, event->lacks);
+}
+
+const struct part part_pause = {
+    .name = "pause", .events = PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_FIELD), .event = on_event};

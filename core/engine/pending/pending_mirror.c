@@ -4,7 +4,7 @@
 #include "core/adapter/phase.h"
 #include "core/engine/facts.h"
 #include "core/engine/history/story.h"
-#include "core/engine/placement/namespace_retry.h"
+#include "core/engine/part.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
@@ -144,12 +144,12 @@ static void note_tried(struct engine *engine, struct entry *entry) {
     story_follow(engine, entry);
     facts->noted_attempt = attempt;
     mirror->facts.tried = true;
-    namespace_retry_wait(engine, entry, cluster, NULL);
+    namenamespace_retry_wait(engine, entry, cluster, NULL);
     facts->round_at_ns =
         engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, PENDING_ROUND_NS, PENDING_ROUND_MAX_NS);
 }
 
-void pending_check(struct engine *engine, struct entry *entry) {
+static void check(struct engine *engine, struct entry *entry) {
     if (!is_concerned(engine, entry)) {
         pending_drop(entry);
         return;
@@ -235,3 +235,10 @@ void pending_placed(struct engine *engine, struct entry *entry, size_t cluster) 
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.tried = false;
 }
+
+static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
+    (void)engine;
+    facts->pending = entry->workload->pending;
+}
+
+const struct part part_pending = {.name = "unstarted mirrors", .before = check, .facts = facts};

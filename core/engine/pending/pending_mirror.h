@@ -20,8 +20,6 @@ void pending_resumed(const struct engine *engine, struct entry *entry);
 // Something was told about the mirror's pods.
 void pending_remark(struct entry *entry, const char *text);
 
-// Before a decision: brings the entry's pending facts up to date, makes them, or frees them.
-void pending_check(struct engine *engine, struct entry *entry);
 void pending_drop(struct entry *entry);
 
 // The mirror is withdrawn: the body of the request, in `out`. False: not now.

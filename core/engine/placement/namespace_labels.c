@@ -130,13 +130,16 @@ void namespace_labels_take(struct engine *engine, const struct engine_event *eve
     }
 }
 
-int64_t namespace_labels_tick(struct engine *engine) {
+void namespace_labels_tick(struct engine *engine) {
     struct namespace_labels *table = engine->namespace_labels;
     if (table->due_ns > engine->now.mono_ns)
-        return table->due_ns;
+        return;
     table->ticked_ns = engine->now.mono_ns;
     table->due_ns = CLOCK_NEVER;
     for (size_t k = 0; k < engine->n_kinds; k++)
         cluster_queue_blocked(engine, k, SIZE_MAX);
-    return CLOCK_NEVER;
+}
+
+int64_t namespace_labels_due_ns(const struct engine *engine) {
+    return engine->namespace_labels->due_ns;
 }

@@ -19,7 +19,8 @@ bool namespace_labels_of(const struct namespace_labels *table, const char *name,
 struct engine;
 struct engine_event;
 void namespace_labels_take(struct engine *engine, const struct engine_event *event); // EVENT_NAMESPACE
-// Decides waiting workloads again after labels have changed, at most once a second. Returns the time of the next call.
-int64_t namespace_labels_tick(struct engine *engine);
+// What waits is decided anew, at most once a second, after labels have changed.
+void namespace_labels_tick(struct engine *engine);
+int64_t namespace_labels_due_ns(const struct engine *engine);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/engine/decide/lost.h"
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/pacing.h"
@@ -96,7 +97,7 @@ static void tell_back(struct engine *engine, struct entry *entry, size_t cluster
         engine->stats.events_dropped++;
 }
 
-void news_check(struct engine *engine, struct entry *entry, const struct action *action) {
+static void check(struct engine *engine, struct entry *entry, const struct action *action) {
     uint32_t cluster = entry->workload->facts.cluster;
     bool there = entry->workload->facts.exists && !entry->workload->facts.finished &&
                  !entry->workload->facts.being_deleted && cluster;
@@ -167,3 +168,5 @@ void news_finished(struct engine *engine, struct entry *entry) {
                  *took ? " after " : "", took, attempt->number, attempt->message && failed ? ": " : "",
                  attempt->message && failed ? attempt->message : "");
 }
+
+const struct part part_news = {.name = "placement events", .after = check};

@@ -6,8 +6,6 @@
 
 #include "core/engine/engine_internal.h"
 
-// After each decision: tells once that its worker is lost, and when it is back.
-void news_check(struct engine *engine, struct entry *entry, const struct action *action);
 // It is about to be placed again, in another worker or the same one.
 void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action);
 // It has finished just now.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/report/remark.h"
-
 #include "core/base/bucket.h"
+#include "core/engine/part.h"
 #include "core/engine/pending/pending_mirror.h"
 #include "core/engine/report/report.h"
 
@@ -18,7 +17,7 @@ static struct entry *find(const struct engine *engine, const struct engine_event
     return known ? entry : NULL;
 }
 
-void remark_take(struct engine *engine, const struct engine_event *event) {
+static void take_event(struct engine *engine, struct engine_event *event) {
     struct entry *entry = find(engine, event);
     if (!entry || !bucket_take(&engine->remarks_full_ns, engine->now.mono_ns, REMARK_NS, REMARKS_BURST)) {
         engine->stats.clusters[event->cluster].remarks_refused++;
@@ -35,3 +34,5 @@ void remark_take(struct engine *engine, const struct engine_event *event) {
     entry->workload->last_note = last_note;
     entry->workload->reported = reported;
 }
+
+const struct part part_pod_report = {.name = "pod reports", .events = PART_EVENT(EVENT_REMARK), .event = take_event};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 8. A wait of more than a minute is reported: an Event on the workload, once per reason, and a metric.
-#include "core/engine/report/waiting.h"
-
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/unresumed.h"
+#include "core/engine/part.h"
 #include "core/engine/placement/worker_reason.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
@@ -25,9 +24,7 @@ static void count(struct engine *engine, const struct entry *entry, bool more) {
         engine->stats.waiting[entry->workload->waiting]--;
 }
 
-void waiting_end(struct engine *engine, struct entry *entry) {
-    if (!entry->workload->facts.exists)
-        return;
+static void end_waiting(struct engine *engine, struct entry *entry) {
     count(engine, entry, false);
     entry->workload->waiting = WAITING_NOT;
     entry->workload->waiting_reported = 0;
@@ -95,7 +92,7 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
                  detail ? refused : "");
 }
 
-void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
+static void count_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
     const struct workload_facts *w = &entry->workload->facts;
     bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
     if (unplaced == entry->workload->counted_unplaced && (!unplaced || waiting == entry->workload->unplaced))
@@ -108,22 +105,22 @@ void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting w
     entry->workload->unplaced = (uint8_t)waiting;
 }
 
-void waiting_elsewhere(struct engine *engine, struct entry *entry) {
+static void forget(struct engine *engine, struct entry *entry) {
     if (!entry->workload->facts.exists)
         return;
-    waiting_end(engine, entry);
+    end_waiting(engine, entry);
     if (entry->workload->counted_unplaced)
         engine->stats.unplaced[entry->workload->unplaced]--;
     entry->workload->counted_unplaced = false;
 }
 
-void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
+static void update(struct engine *engine, struct entry *entry, const struct action *action) {
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)
         return;
     if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->workload->facts.exists ||
         entry->workload->facts.finished) {
-        waiting_end(engine, entry);
+        end_waiting(engine, entry);
         return;
     }
     if (entry->workload->waiting == WAITING_NOT)
@@ -141,3 +138,10 @@ void waiting_update(struct engine *engine, struct entry *entry, const struct act
     else
         queue_wake(engine, entry, entry->workload->waiting_since_ns + WAITING_REPORTED_NS);
 }
+
+static void after(struct engine *engine, struct entry *entry, const struct action *action) {
+    count_unplaced(engine, entry, action->waiting);
+    update(engine, entry, action);
+}
+
+const struct part part_report = {.name = "waiting", .stand_by = forget, .after = after, .workload_ends = forget};

@@ -3,18 +3,15 @@
 #include "core/engine/request/answer.h"
 
 #include "core/base/memory.h"
-#include "core/engine/kueue/kueue_ticket.h"
 #include "core/engine/limits/large_mirrors.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/observe.h"
 #include "core/engine/observe/rewound.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/answer_parts.h"
 #include "core/engine/request/command.h"
 #include "core/engine/request/pacing.h"
-#include "core/engine/status/repeat.h"
-#include "core/engine/status/rival.h"
-#include "core/engine/status/writer.h"
 #include "core/engine/store/backoff.h"
 
 #include <stdlib.h>
@@ -61,17 +58,6 @@ bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
     return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
 }
 
-static void answer_of_writer(struct engine *engine, struct entry *entry, const struct pending *pending,
-                             const struct response *response) {
-    entry->lookups--;
-    if (!entry->workload->facts.exists)
-        return;
-    if (pending->source == WRITER_STATUS)
-        rival_answered(engine, entry, pending, response);
-    else
-        repeat_writer_answered(engine, entry, pending, response);
-}
-
 void answer_handle(struct engine *engine, struct engine_event *event) {
     uint64_t id = event->answer.command;
     struct response *response = event->answer.response;
@@ -105,16 +91,7 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
         response->object = NULL;
     }
     engine->stats.clusters[pending.cluster].answers[verb][response->reason]++;
-    if (pending.type == PENDING_WRITER)
-        answer_of_writer(engine, entry, &pending, response);
-    else if (pending.type == PENDING_READ)
-        answer_of_read(engine, entry, &pending, response);
-    else if (pending.type == PENDING_ACTIVE)
-        kueue_ticket_answered(engine, entry, &pending, response);
-    else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
-        answer_of_workload(engine, entry, &pending, response);
-    else
-        answer_of_mirror(engine, entry, &pending, response);
+    EACH_PART(part, requests & PART_REQUEST(pending.type)) part->answered(engine, entry, &pending, response);
     if ((pending.type == PENDING_PLACE || pending.type == PENDING_STATUS) && response->reason == REASON_OK)
         entry->read_term = pending.term; // it carried the resourceVersion that was known
     free(pending.record);

@@ -9,6 +9,7 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/observe.h"
 #include "core/engine/observe/observe_parts.h"
+#include "core/engine/part.h"
 #include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/namespaces.h"
@@ -32,7 +33,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
+    namenamespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
     story_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);
@@ -454,3 +455,5 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct pending
     // What it may have suspended is read, before another patch overwrites the record of that.
     mirror->facts.unsure |= pending->stops && !done && !answer_certainly_not_done(response->reason);
 }
+
+const struct part part_dropped = {.name = "dropped fields", .before = answer_check_dropped};

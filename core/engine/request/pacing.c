@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/request/pacing.h"
 
+#include "core/engine/engine.h"
 #include "core/engine/facts.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
+#include "core/engine/request/answer.h"
+#include "core/engine/request/answer_parts.h"
+#include "core/engine/request/command.h"
 
 #include <stdlib.h>
 
@@ -88,7 +93,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     return false;
 }
 
-struct entry *pacing_next(struct engine *engine) {
+static struct entry *next(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
             continue;
@@ -98,10 +103,6 @@ struct entry *pacing_next(struct engine *engine) {
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;
-}
-
-void pacing_pause(struct engine *engine) {
-    engine->turn_of = NO_CLUSTER;
 }
 
 void pacing_sent(struct engine *engine, size_t cluster) {
@@ -130,11 +131,7 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
     window_answered(&engine->paces[cluster]->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
-void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {
-    window_charge(&engine->paces[cluster]->window, (double)requests);
-}
-
-void pacing_count(struct engine *engine) {
+static void count(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct stats_cluster *stats = &engine->stats.clusters[c];
         const struct pace *pace = engine->paces[c];
@@ -154,7 +151,7 @@ size_t pacing_waiting(const struct engine *engine) {
     return count;
 }
 
-int64_t pacing_wake_ns(struct engine *engine) {
+static int64_t due_ns(struct engine *engine) {
     int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
         const struct pace *pace = engine->paces[c];
@@ -162,4 +159,63 @@ int64_t pacing_wake_ns(struct engine *engine) {
             wake_ns = clock_earlier(wake_ns, has_room(engine, c) ? now_ns : window_next_ns(&pace->window, now_ns));
     }
     return wake_ns;
+}
+
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    engine->turn_of = NO_CLUSTER;
+    engine->pacing = (struct pace_options){options->window_max, options->seed};
+    return NULL;
+}
+
+static void end(struct engine *engine) {
+    for (size_t i = 0; i < engine->n_pending; i++)
+        free(engine->pending[i].record);
+    free(engine->pending);
+}
+
+// Events are written beside the window.
+static void step_ends(struct engine *engine) {
+    engine->turn_of = NO_CLUSTER;
+    window_charge(&engine->paces[ENGINE_MANAGEMENT]->window,
+                  (double)(engine->update->n_events - engine->events_before));
+}
+
+static void on_answer(struct engine *engine, struct engine_event *event) {
+    answer_handle(engine, event);
+}
+
+static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
+    if (pending->type == PENDING_READ)
+        answer_of_read(engine, entry, pending, response);
+    else if (pending->type == PENDING_PLACE || pending->type == PENDING_STATUS || pending->type == PENDING_OWNER)
+        answer_of_workload(engine, entry, pending, response);
+    else
+        answer_of_mirror(engine, entry, pending, response);
+}
+
+const struct part part_request = {.name = "requests",
+                                  .begin = begin,
+                                  .end = end,
+                                  .events = PART_EVENT(EVENT_ANSWER),
+                                  .event = on_answer,
+                                  .requests = ~(PART_REQUEST(PENDING_WRITER) | PART_REQUEST(PENDING_ACTIVE)),
+                                  .answered = answered,
+                                  .turn = next,
+                                  .step_ends = step_ends,
+                                  .due_ns = due_ns,
+                                  .count = count};
+
+size_t engine_pending(const struct engine *engine) {
+    return engine->in_flight + pacing_waiting(engine);
+}
+
+void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
+                        void *ctx) {
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        for (int work = 0; engine->paces[c] && work < WORK_CLASSES; work++) {
+            const struct flow *first = engine->paces[c]->queue.classes[work].turn, *flow = first;
+            for (bool more = first; more; flow = flow->next, more = flow != first)
+                for (const struct fair_node *node = flow->first; node; node = node->next)
+                    visit(ctx, &(struct engine_waiter){c, node->entry->kind, (enum work_class)work, node->entry->key});
+        }
 }

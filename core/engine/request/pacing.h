@@ -22,27 +22,16 @@ void pacing_begin(struct entry *entry);
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action);
 void pacing_end(struct entry *entry);
 
-// The entry whose turn it is, for a place that is free; NULL: none. Its actions in that cluster are admitted until the
-// next call.
-struct entry *pacing_next(struct engine *engine);
-void pacing_pause(struct engine *engine); // it is nobody's turn until the next call
-
 // A request was sent, or answered.
 void pacing_sent(struct engine *engine, size_t cluster);
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns);
 
-// Requests are sent beside the window, within the rate limit only.
-void pacing_charge(struct engine *engine, size_t cluster, size_t requests);
 // Whether requests to a cluster have no need to wait.
 bool pacing_has_spare(struct engine *engine, size_t cluster);
 // And few requests were in flight for a while: for what comes last.
 bool pacing_is_calm(struct engine *engine, size_t cluster);
-void pacing_count(struct engine *engine); // into the stats
 // What waits for any window.
 size_t pacing_waiting(const struct engine *engine);
-// When a waiting request may be sent without another event (the rate limit; now, if there are still places);
-// CLOCK_NEVER: not.
-int64_t pacing_wake_ns(struct engine *engine);
 
 #endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/shard/shard.h"
 
+#include "core/engine/engine.h"
 #include "core/engine/fence/fence_state.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 
 #include <stdlib.h>
 
-struct error *shard_init(struct engine *engine, uint32_t count) {
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    uint32_t count = options->shards;
     engine->n_shards = count;
     engine->stats.shards = count;
     if (count == 0)
@@ -78,7 +81,7 @@ static void close_shard(struct engine *engine, struct shard *shard) {
     engine->stats.shards_held--;
 }
 
-void shard_take(struct engine *engine, const struct engine_event *event) {
+static void take_lease(struct engine *engine, const struct engine_event *event) {
     if (event->lease.shard >= engine->n_shards)
         return;
     struct shard *shard = &engine->shards[event->lease.shard];
@@ -96,8 +99,16 @@ void shard_take(struct engine *engine, const struct engine_event *event) {
     open_shard(engine, event->lease.shard, anew);
 }
 
-void shard_tick(struct engine *engine) {
+static void on_event(struct engine *engine, struct engine_event *event) {
     for (uint32_t i = 0; i < engine->n_shards; i++)
         if (engine->shards[i].open && !has_time(engine, &engine->shards[i]))
             close_shard(engine, &engine->shards[i]);
+    if (event->type == EVENT_LEASE)
+        take_lease(engine, event);
 }
+
+static void end(struct engine *engine) {
+    free(engine->shards);
+}
+
+const struct part part_shard = {.name = "shards", .begin = begin, .end = end, .events = PART_EVENTS, .event = on_event};

@@ -14,10 +14,6 @@
 
 #define SHARD_MARGIN_NS (CLOCK_SECOND / 2) // nothing is sent when less than that is left of the lease
 
-struct error *shard_init(struct engine *engine, uint32_t count);
-void shard_take(struct engine *engine, const struct engine_event *event); // EVENT_LEASE
-void shard_tick(struct engine *engine);                                   // at the beginning of each step
-
 uint32_t shard_term(const struct engine *engine, const struct entry *entry);
 // Whether this host may write for it now.
 bool shard_is_held(const struct engine *engine, const struct entry *entry);

@@ -3,6 +3,7 @@
 
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror.h"
+#include "core/engine/part.h"
 #include "core/engine/pending/pending_mirror.h"
 #include "core/engine/queue.h"
 #include "core/engine/status/rival.h"
@@ -53,7 +54,7 @@ void retry_free(struct entry *entry) {
         retry_mirror(m);
 }
 
-void retry_if_due(struct engine *engine, struct entry *entry) {
+static void retry_if_due(struct engine *engine, struct entry *entry) {
     if (entry->workload->retry_due_ns <= entry->workload->retried_ns)
         return;
     int64_t at_ns = entry->workload->retried_ns ? entry->workload->retried_ns + RETRY_REST_NS : 0;
@@ -65,3 +66,5 @@ void retry_if_due(struct engine *engine, struct entry *entry) {
     retry_free(entry);
     rival_retried(engine, entry);
 }
+
+const struct part part_retry = {.name = "retry", .before = retry_if_due};

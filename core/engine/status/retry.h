@@ -9,8 +9,6 @@
 
 // After an object of the workload was seen; `had`: not for the first time.
 void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had);
-// Before a decision.
-void retry_if_due(struct engine *engine, struct entry *entry);
 
 // Ends all delays of it and of its mirrors; of one mirror.
 void retry_free(struct entry *entry);

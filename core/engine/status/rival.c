@@ -5,6 +5,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
 #include "core/engine/history/story.h"
+#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/news.h"
 #include "core/engine/report/report.h"
@@ -243,7 +244,8 @@ static void judge_end(struct engine *engine, struct entry *entry) {
     report_end(engine, entry, &entry->workload->doc);
 }
 
-void rival_check(struct engine *engine, struct entry *entry) {
+static void check(struct engine *engine, struct entry *entry, const struct action *action) {
+    (void)action;
     struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted)
         return;
@@ -302,8 +304,8 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
     report_foreign_end(engine, entry);
 }
 
-void rival_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
-                    const struct response *response) {
+static void writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            const struct response *response) {
     struct workload_facts *w = &entry->workload->facts;
     struct rival *rival = entry->workload->rival;
     if (!rival || pending->workload != text_hash(TEXT_HASH, entry->workload->uid))
@@ -333,6 +335,27 @@ void rival_retried(struct engine *engine, struct entry *entry) {
     cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->also_run = (struct also_run){.until_ns = 0};
 }
 
-void rival_forget(struct engine *engine, struct entry *entry) {
+static void forget(struct engine *engine, struct entry *entry) {
     unmark(engine, entry);
 }
+
+static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
+    facts->also_run_until_ns = rival_until_ns(engine, entry);
+}
+
+static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
+    entry->lookups--;
+    if (!entry->workload->facts.exists)
+        return;
+    if (pending->source == WRITER_STATUS)
+        writer_answered(engine, entry, pending, response);
+    else
+        repeat_writer_answered(engine, entry, pending, response);
+}
+
+const struct part part_rival = {.name = "other writers",
+                                .facts = facts,
+                                .after = check,
+                                .requests = PART_REQUEST(PENDING_WRITER),
+                                .answered = answered,
+                                .workload_ends = forget};

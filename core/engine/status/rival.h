@@ -18,14 +18,8 @@ void rival_seen(struct engine *engine, const struct json *object);
 void rival_observed(struct engine *engine, struct entry *entry, bool had);
 // Its status became final: false while the mirror runs, in which case the end is reported once it is certain.
 bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had);
-// After each decision: asks for the writer of a disputed status, and settles the dispute.
-void rival_check(struct engine *engine, struct entry *entry);
 // Before the answer to a write of the status is read.
 void rival_status_answered(struct entry *entry, const struct json *object);
-// The answer to a read for the writer of the status.
-void rival_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
-                    const struct response *response);
 void rival_retried(struct engine *engine, struct entry *entry); // an operator has looked after it
-void rival_forget(struct engine *engine, struct entry *entry);
 
 #endif
