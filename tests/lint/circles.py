@@ -8,6 +8,7 @@ ROOM = "core/engine/"
 # One thing in several files: {file: what it is a part of}
 TOGETHER = {"carry": "mirror", "finalizer": "mirror", "placement": "decide"}
 FAMILIES = ("decide", "observe", "answer")   # NAME_*.c too
+INTERFACES = ("engine", "act")   # NAME.h: what several files implement; NAME.c is on top of them
 INCLUDE = re.compile(r'^#include "core/engine/(?:\w+/)*(\w+)\.h"', re.MULTILINE)
 
 
@@ -20,7 +21,8 @@ def parts(texts):
     """{part: the parts that it includes} of {path: text}."""
     graph = {}
     for path, text in texts.items():
-        part = part_of(path.rsplit("/", 1)[1].rsplit(".", 1)[0])
+        name, ext = path.rsplit("/", 1)[1].rsplit(".", 1)
+        part = name + ".c" if ext == "c" and name in INTERFACES else part_of(name)
         theirs = {part_of(name) for name in INCLUDE.findall(text)}
         graph.setdefault(part, set()).update(theirs - {part})
     return graph

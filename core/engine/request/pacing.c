@@ -3,11 +3,7 @@
 
 #include "core/engine/engine.h"
 #include "core/engine/facts.h"
-#include "core/engine/part.h"
 #include "core/engine/queue.h"
-#include "core/engine/request/answer.h"
-#include "core/engine/request/answer_parts.h"
-#include "core/engine/request/command.h"
 
 #include <stdlib.h>
 
@@ -93,7 +89,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     return false;
 }
 
-static struct entry *next(struct engine *engine) {
+struct entry *pacing_next(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
             continue;
@@ -131,7 +127,7 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
     window_answered(&engine->paces[cluster]->window, verb, outcome_of(response), round_trip_ns, engine->now.mono_ns);
 }
 
-static void count(struct engine *engine) {
+void pacing_count(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct stats_cluster *stats = &engine->stats.clusters[c];
         const struct pace *pace = engine->paces[c];
@@ -151,7 +147,7 @@ size_t pacing_waiting(const struct engine *engine) {
     return count;
 }
 
-static int64_t due_ns(struct engine *engine) {
+int64_t pacing_due_ns(struct engine *engine) {
     int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
         const struct pace *pace = engine->paces[c];
@@ -161,52 +157,15 @@ static int64_t due_ns(struct engine *engine) {
     return wake_ns;
 }
 
-static struct error *begin(struct engine *engine, const struct engine_options *options) {
+void pacing_begin_engine(struct engine *engine, unsigned window_max, uint64_t seed) {
     engine->turn_of = NO_CLUSTER;
-    engine->pacing = (struct pace_options){options->window_max, options->seed};
-    return NULL;
+    engine->pacing = (struct pace_options){window_max, seed};
 }
 
-static void end(struct engine *engine) {
-    for (size_t i = 0; i < engine->n_pending; i++)
-        free(engine->pending[i].record);
-    free(engine->pending);
-}
-
-// Events are written beside the window.
-static void step_ends(struct engine *engine) {
+void pacing_step_ends(struct engine *engine) {
     engine->turn_of = NO_CLUSTER;
     window_charge(&engine->paces[ENGINE_MANAGEMENT]->window,
                   (double)(engine->update->n_events - engine->events_before));
-}
-
-static void on_answer(struct engine *engine, struct engine_event *event) {
-    answer_handle(engine, event);
-}
-
-static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
-    if (pending->type == PENDING_READ)
-        answer_of_read(engine, entry, pending, response);
-    else if (pending->type == PENDING_PLACE || pending->type == PENDING_STATUS || pending->type == PENDING_OWNER)
-        answer_of_workload(engine, entry, pending, response);
-    else
-        answer_of_mirror(engine, entry, pending, response);
-}
-
-const struct part part_request = {.name = "requests",
-                                  .begin = begin,
-                                  .end = end,
-                                  .events = PART_EVENT(EVENT_ANSWER),
-                                  .event = on_answer,
-                                  .requests = ~(PART_REQUEST(PENDING_WRITER) | PART_REQUEST(PENDING_ACTIVE)),
-                                  .answered = answered,
-                                  .turn = next,
-                                  .step_ends = step_ends,
-                                  .due_ns = due_ns,
-                                  .count = count};
-
-size_t engine_pending(const struct engine *engine) {
-    return engine->in_flight + pacing_waiting(engine);
 }
 
 void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),

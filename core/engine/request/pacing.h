@@ -22,6 +22,11 @@ void pacing_begin(struct entry *entry);
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action);
 void pacing_end(struct entry *entry);
 
+// The entry whose turn it is, for a place that is free; NULL: none. Its actions in that cluster are admitted until the
+// next call, or until the step ends; Events, which are written beside the window, are charged then.
+struct entry *pacing_next(struct engine *engine);
+void pacing_step_ends(struct engine *engine);
+
 // A request was sent, or answered.
 void pacing_sent(struct engine *engine, size_t cluster);
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
@@ -33,5 +38,11 @@ bool pacing_has_spare(struct engine *engine, size_t cluster);
 bool pacing_is_calm(struct engine *engine, size_t cluster);
 // What waits for any window.
 size_t pacing_waiting(const struct engine *engine);
+
+void pacing_begin_engine(struct engine *engine, unsigned window_max, uint64_t seed);
+void pacing_count(struct engine *engine); // into the stats
+// When a waiting request may be sent without another event (the rate limit; now, if there are still places);
+// CLOCK_NEVER: not.
+int64_t pacing_due_ns(struct engine *engine);
 
 #endif

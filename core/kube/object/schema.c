@@ -9,17 +9,17 @@
 
 #define STEPS_MAX 32 // references followed
 
-struct part { // a value in the text
+struct schema_part { // a value in the text
     const char *text;
     size_t len;
 };
 
-static bool is_empty(struct part part) {
+static bool is_empty(struct schema_part part) {
     return part.len == 0;
 }
 
-static struct part part_of(struct part whole, const struct span *span) {
-    return (struct part){whole.text + span->value, span->end - span->value};
+static struct schema_part part_of(struct schema_part whole, const struct span *span) {
+    return (struct schema_part){whole.text + span->value, span->end - span->value};
 }
 
 // Names in schemas have no escapes.
@@ -28,23 +28,23 @@ static bool is_string(const char *text, size_t len, const char *wanted, size_t w
            text[wanted_len + 1] == '"';
 }
 
-static bool is_text(struct part value, const char *text) {
+static bool is_text(struct schema_part value, const char *text) {
     return is_string(value.text, value.len, text, strlen(text));
 }
 
-static struct part member_of(struct part object, const char *key, size_t len) {
+static struct schema_part member_of(struct schema_part object, const char *key, size_t len) {
     struct span span;
     for (size_t at = 0; !is_empty(object) && span_next_member(object.text, object.len, &at, &span);)
         if (is_string(object.text + span.key, span.value - span.key, key, len))
             return part_of(object, &span);
-    return (struct part){0};
+    return (struct schema_part){0};
 }
 
-static struct part member(struct part object, const char *key) {
+static struct schema_part member(struct schema_part object, const char *key) {
     return member_of(object, key, strlen(key));
 }
 
-static bool next_item(struct part array, size_t *at, struct part *out) {
+static bool next_item(struct schema_part array, size_t *at, struct schema_part *out) {
     struct span span;
     if (is_empty(array) || span_next_item(array.text, array.len, at, &span) != SPAN_ITEM)
         return false;
@@ -52,8 +52,8 @@ static bool next_item(struct part array, size_t *at, struct part *out) {
     return true;
 }
 
-static bool is_of_kind(struct part schema, const struct schema_kind *kind) {
-    struct part list = member(schema, "x-kubernetes-group-version-kind"), item;
+static bool is_of_kind(struct schema_part schema, const struct schema_kind *kind) {
+    struct schema_part list = member(schema, "x-kubernetes-group-version-kind"), item;
     for (size_t at = 0; next_item(list, &at, &item);)
         if (is_text(member(item, "group"), kind->group) && is_text(member(item, "version"), kind->version) &&
             is_text(member(item, "kind"), kind->kind))
@@ -61,19 +61,19 @@ static bool is_of_kind(struct part schema, const struct schema_kind *kind) {
     return false;
 }
 
-static struct part schema_of(struct part schemas, const struct schema_kind *kind) {
+static struct schema_part schema_of(struct schema_part schemas, const struct schema_kind *kind) {
     struct span span;
     for (size_t at = 0; !is_empty(schemas) && span_next_member(schemas.text, schemas.len, &at, &span);)
         if (is_of_kind(part_of(schemas, &span), kind))
             return part_of(schemas, &span);
-    return (struct part){0};
+    return (struct schema_part){0};
 }
 
 // The schema that a reference leads to: {"$ref": ...}, or {"allOf": [{"$ref": ...}], "default": ...}.
-static struct part resolve(struct part schemas, struct part schema) {
+static struct schema_part resolve(struct schema_part schemas, struct schema_part schema) {
     static const char prefix[] = "\"#/components/schemas/";
     for (int i = 0; i < STEPS_MAX && !is_empty(schema); i++) {
-        struct part reference = member(schema, "$ref"), first = {0};
+        struct schema_part reference = member(schema, "$ref"), first = {0};
         size_t at = 0;
         if (is_empty(reference) && next_item(member(schema, "allOf"), &at, &first))
             reference = member(first, "$ref");
@@ -85,9 +85,9 @@ static struct part resolve(struct part schemas, struct part schema) {
     return schema;
 }
 
-static bool takes_anything(struct part schema) {
-    struct part keeps = member(schema, "x-kubernetes-preserve-unknown-fields");
-    struct part more = member(schema, "additionalProperties");
+static bool takes_anything(struct schema_part schema) {
+    struct schema_part keeps = member(schema, "x-kubernetes-preserve-unknown-fields");
+    struct schema_part more = member(schema, "additionalProperties");
     return (keeps.len == 4 && memcmp(keeps.text, "true", 4) == 0) || (!is_empty(more) && *more.text != 'f') ||
            is_empty(member(schema, "properties"));
 }
@@ -95,8 +95,8 @@ static bool takes_anything(struct part schema) {
 enum schema_answer schema_find(const char *text, size_t len, const struct schema_kind *kind, const char *pointer) {
     if (text_has_prefix(pointer, "/metadata/"))
         return SCHEMA_HAS;
-    struct part schemas = member(member((struct part){text, len}, "components"), "schemas");
-    struct part schema = schema_of(schemas, kind);
+    struct schema_part schemas = member(member((struct schema_part){text, len}, "components"), "schemas");
+    struct schema_part schema = schema_of(schemas, kind);
     if (is_empty(schema))
         return SCHEMA_UNKNOWN;
     while (*pointer == '/') {
