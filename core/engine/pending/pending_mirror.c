@@ -144,7 +144,7 @@ static void note_tried(struct engine *engine, struct entry *entry) {
     story_follow(engine, entry);
     facts->noted_attempt = attempt;
     mirror->facts.tried = true;
-    namenamespace_retry_wait(engine, entry, cluster, NULL);
+    namespace_retry_wait(engine, entry, cluster, NULL);
     facts->round_at_ns =
         engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, PENDING_ROUND_NS, PENDING_ROUND_MAX_NS);
 }

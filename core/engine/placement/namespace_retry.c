@@ -16,7 +16,7 @@ static bool is_of_namespace(const char *reason) {
     return !reason;
 }
 
-void namenamespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
+void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason) {
     if (!is_of_namespace(reason))
         return;
     cluster_relist(engine, cluster, RELIST_NAMESPACES); // watched for a while from now
@@ -33,7 +33,7 @@ static void drop(struct engine *engine, size_t at) {
     engine->namespace_waiters.list[at] = engine->namespace_waiters.list[--engine->namespace_waiters.count];
 }
 
-void namenamespace_retry_forget(struct engine *engine, struct entry *entry) {
+void namespace_retry_forget(struct engine *engine, struct entry *entry) {
     for (size_t i = 0; entry->awaits_namespace && i < engine->namespace_waiters.count; i++)
         if (engine->namespace_waiters.list[i] == entry)
             drop(engine, i);
@@ -49,18 +49,18 @@ static bool waits(const struct entry *entry) {
 
 static void retry(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     int64_t now_ns = engine->now.mono_ns, at_ns = now_ns;
-    if (mirror->namenamespace_retry_s)
-        at_ns = clock_later(now_ns, (mirror->namenamespace_retry_s + NAMESPACE_RETRY_S) * CLOCK_SECOND);
+    if (mirror->namespace_retry_s)
+        at_ns = clock_later(now_ns, (mirror->namespace_retry_s + NAMESPACE_RETRY_S) * CLOCK_SECOND);
     bool later = at_ns > now_ns;
     if (later && mirror->facts.excluded_until_ns <= at_ns && !mirror->facts.tried)
         return; // soon enough
-    mirror->namenamespace_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
+    mirror->namespace_retry_s = (uint32_t)(at_ns / CLOCK_SECOND);
     mirror->facts.tried = false;
     mirror->facts.excluded_until_ns = later ? at_ns : 0;
     queue_entry(engine, entry);
 }
 
-void namenamespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
+void namespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
     for (size_t i = engine->namespace_waiters.count; i-- > 0;) {
         struct entry *entry = engine->namespace_waiters.list[i];
         struct mirror *mirror = entry_mirror(entry, cluster);

@@ -9,9 +9,9 @@
 #define NAMESPACE_RETRY_S 20 // between two tries of one workload in one worker, in seconds
 
 // `reason`: of the rejection, as in the Event; or NULL.
-void namenamespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason);
+void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t cluster, const char *reason);
 // The namespace, or a quota in it, changed; NULL: any may have.
-void namenamespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_);
-void namenamespace_retry_forget(struct engine *engine, struct entry *entry); // before it is freed
+void namespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_);
+void namespace_retry_forget(struct engine *engine, struct entry *entry); // before it is freed
 
 #endif

@@ -5,8 +5,8 @@
 #include "core/engine/facts.h"
 #include "core/engine/part.h"
 #include "core/engine/placement/namespace_labels.h"
-#include "core/engine/placement/placement_queue.h"
 #include "core/engine/placement/namespace_retry.h"
+#include "core/engine/placement/placement_queue.h"
 
 #include <stdlib.h>
 

@@ -33,7 +33,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    namenamespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
+    namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
     story_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);

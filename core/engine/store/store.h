@@ -61,7 +61,7 @@ struct mirror {
     uint32_t excess;             // the same, see large_mirrors.h
     uint32_t epoch;              // of the list in which or since which it was seen
     uint32_t created_reported;   // the last attempt reported as created
-    uint32_t namenamespace_retry_s;  // when it was last tried again since a namespace changed, in monotonic seconds
+    uint32_t namespace_retry_s;  // when it was last tried again since a namespace changed, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
