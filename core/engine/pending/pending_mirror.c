@@ -5,6 +5,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/history/story.h"
 #include "core/engine/part.h"
+#include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
