@@ -89,29 +89,6 @@ const struct placement_options *placement_settings_options(const struct placemen
     return &settings->options;
 }
 
-static bool rules_equal(const struct placement_rule *a, const struct placement_rule *b) {
-    return text_equal(a->kinds, b->kinds) && text_equal(a->namespaces, b->namespaces) &&
-           text_equal(a->namespace_selector, b->namespace_selector) && a->policy == b->policy &&
-           text_equal(a->worker_selector, b->worker_selector) && a->require_fields == b->require_fields &&
-           a->wait_when_lost == b->wait_when_lost && a->pending_timeout_ns == b->pending_timeout_ns &&
-           a->give_up_after_ns == b->give_up_after_ns;
-}
-
-bool placement_settings_equal(const struct placement_settings *a, const struct placement_settings *b) {
-    bool equal = a->options.n_rules == b->options.n_rules && a->options.capacity == b->options.capacity &&
-                 a->options.drain_timeout_ns == b->options.drain_timeout_ns;
-    for (size_t i = 0; equal && i <= a->options.n_rules; i++)
-        equal = rules_equal(&a->rules[i], &b->rules[i]);
-    return equal;
-}
-
-bool placement_settings_need_labels(const struct placement_settings *settings) {
-    for (size_t i = 0; i < settings->options.n_rules; i++)
-        if (settings->rules[i].namespace_selector)
-            return true;
-    return false;
-}
-
 static bool is_of_kind(const struct placement_rule *rule, const struct kind *kind) {
     return !rule->kinds || pattern_list_matches(rule->kinds, kind->plural_group) ||
            pattern_list_matches(rule->kinds, kind->abi.kind);
