@@ -15,8 +15,6 @@ struct placement_settings;
 struct error *placement_settings_new(const struct placement_options *options, struct placement_settings **out);
 void placement_settings_free(struct placement_settings *settings); // NULL is allowed
 const struct placement_options *placement_settings_options(const struct placement_settings *settings);
-// Whether a rule has a namespaceSelector, which needs the labels of namespaces.
-bool placement_settings_need_labels(const struct placement_settings *settings);
 
 struct engine;
 struct entry;
