@@ -6,7 +6,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/history/changes.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/kueue/kueue_status.h"
 #include "core/engine/mirror/unresumed.h"
 #include "core/engine/request/call.h"
 #include "core/engine/status/rival_state.h"
@@ -46,10 +46,10 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
     view->waits_for = cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->names[cluster] : NULL;
     view->waiting_since_ns = wall_of(now, entry->workload->waiting_since_ns);
     view->waiting_until_ns = wall_of(now, entry->workload->change.until_ns);
-    const struct kueue_ticket *ticket = is_of_kueue(entry) ? kueue_ticket_of(entry) : NULL;
-    if (ticket) {
-        view->waiting_detail = *ticket->check ? ticket->check : ticket->why;
-        view->waiting_since_ns = ticket->since_ns ? ticket->since_ns : view->waiting_since_ns;
+    const struct kueue_status *kueue_status = is_of_kueue(entry) ? kueue_status_of(entry) : NULL;
+    if (kueue_status) {
+        view->waiting_detail = *kueue_status->check ? kueue_status->check : kueue_status->why;
+        view->waiting_since_ns = kueue_status->since_ns ? kueue_status->since_ns : view->waiting_since_ns;
     }
 }
 
@@ -186,7 +186,7 @@ static void fill_waiting_text(struct engine *engine, struct entry *entry, struct
     if (*out->waiting_text)
         return;
     if (is_of_kueue(entry))
-        kueue_ticket_put(engine, entry, &text, &since_ns);
+        kueue_status_put(engine, entry, &text, &since_ns);
     else if (entry->workload->waiting == WAITING_RESUME)
         unresumed_put(engine, entry, &text);
     if (text.len == 0 && entry->workload->waiting != WAITING_NOT)

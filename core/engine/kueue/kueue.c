@@ -40,7 +40,8 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
     bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->settings.kueue_carried;
     if (entry->workload->kueue != KUEUE_UNKNOWN || !matters || !entry->workload->names_queue)
         return true;
-    if (entry->workload->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
+    if (entry->workload->kueue_status &&
+        !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
         entry->workload->kueue = KUEUE_ADMITTED;
         return true;
     }

@@ -59,7 +59,7 @@ struct mirror_context {
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
     bool finalizer;                // mirrors are created with MARK_FINALIZER
-    bool suspended_by_kueue;       // `suspend` of the mirror is left to its Kueue, see kueue_ticket_governs
+    bool suspended_by_kueue;       // `suspend` of the mirror is left to its Kueue, see kueue_status_governs
     bool had_status;               // the mirror had a status: an empty one was cleared
     bool unfinished;               // the workload has not finished, as far as this host is concerned; false: not known
     struct mirror_record *record;  // NULL: not known, not requested

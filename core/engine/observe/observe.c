@@ -10,7 +10,7 @@
 #include "core/engine/history/changes.h"
 #include "core/engine/history/story.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/limit.h"
 #include "core/engine/limits/orphans.h"
 #include "core/engine/mirror/mirror.h"

@@ -7,7 +7,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/fence/fence.h"
 #include "core/engine/history/story.h"
-#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/orphans.h"
 #include "core/engine/mirror/finalizer.h"
 #include "core/engine/mirror/mirror.h"
@@ -136,7 +136,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         m->suspension_reported = false;
         rejections_end(&m->refused);
         m->facts.update_at_ns = 0;
-        kueue_ticket_drop(&m->ticket);
+        kueue_status_drop(&m->kueue_status);
         m->facts.queued = false;
         free(m->record);
         m->record = NULL;
@@ -158,7 +158,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
 static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
     if (!m->facts.present)
         return;
-    kueue_ticket_drop(&m->ticket);
+    kueue_status_drop(&m->kueue_status);
     m->facts.queued = false;
     if (wanted && m->facts.finished)
         final_status_keep(engine, entry, m);

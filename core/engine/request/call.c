@@ -3,7 +3,7 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
-#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/kueue/kueue_status.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/report/report.h"
 #include "core/engine/store/backoff.h"
@@ -44,7 +44,7 @@ struct mirror_context call_context(struct engine *engine, struct entry *entry, s
                                    .workload = doc_tree(&engine->store, &entry->workload->doc),
                                    .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
                                    .attempt = entry->workload->facts.attempt,
-                                   .suspended_by_kueue = mirror && kueue_ticket_governs(entry, mirror),
+                                   .suspended_by_kueue = mirror && kueue_status_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,
                                    .unfinished = !entry->workload->facts.finished || entry->workload->facts.foreign_end,
                                    .finalizer = engine->settings.mirror_finalizer,

@@ -184,7 +184,7 @@ void store_end_workload(struct store *store, struct entry *entry) {
     if (workload->pending)
         free(workload->pending->remark);
     free(workload->pending);
-    free(workload->ticket);
+    free(workload->kueue_status);
     free(workload->rival);
     free(workload);
     entry->workload = &store->none;
@@ -292,7 +292,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     *at = mirror->facts.next;
     fair_queue_remove(&mirror->node);
     mirror_set_object(store, entry, mirror, NULL);
-    free(mirror->ticket);
+    free(mirror->kueue_status);
     free(mirror->record);
     free(mirror->reduced);
     rejections_end(&mirror->refused);

@@ -35,7 +35,7 @@ struct status_budget {             // see status_budget.h
     bool reported;                 // that its statuses are delayed
 };
 
-struct kueue_ticket; // kueue_ticket.h; free()
+struct kueue_status; // kueue_status.h; free()
 struct rival;        // rival_state.h; free()
 
 // The object of the entry's name in one worker, or what is known about its absence.
@@ -44,24 +44,24 @@ struct mirror {
     struct fair_node node;     // for requests about it
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
     int64_t orphan_since_ns;
-    int64_t created_ns;          // wall clock, as it says itself; 0: not known
-    int64_t started_ns;          // the same, once it has started
-    int64_t seen_ns;             // when the event that made the status due came
-    uint64_t carry_hash;         // of what the host carries (labels, annotations, spec generation), to notice changes
-    uint64_t noop_patch_hash;    // hash of a patch that was accepted and changed nothing
-    struct rejections *refused;  // of its changes, by the worker (pieces.h); NULL: nothing
-    struct kueue_ticket *ticket; // of its worker's Kueue; NULL: it has no Workload there
-    char *reduced;               // how the copied status was reduced, and why (status_limit.h); NULL: it is whole
-    char *record;                // what the host knows of what was carried (record.h); NULL: nothing but the annotation
-    struct throttle updates;     // patches of it though the workload has not changed
-    uint32_t patched_source;     // hash of the workload that the last accepted patch was made from
-    uint32_t unchecked_source;   // the same of a create whose answer was lost, or came after the workload had changed:
-                                 // the fields that are kept are to be compared
-    uint32_t counted_bytes;      // bytes in orphan_count
-    uint32_t excess;             // the same, see large_mirrors.h
-    uint32_t epoch;              // of the list in which or since which it was seen
-    uint32_t created_reported;   // the last attempt reported as created
-    uint32_t namespace_retry_s;  // when it was last tried again since a namespace changed, in monotonic seconds
+    int64_t created_ns;         // wall clock, as it says itself; 0: not known
+    int64_t started_ns;         // the same, once it has started
+    int64_t seen_ns;            // when the event that made the status due came
+    uint64_t carry_hash;        // of what the host carries (labels, annotations, spec generation), to notice changes
+    uint64_t noop_patch_hash;   // hash of a patch that was accepted and changed nothing
+    struct rejections *refused; // of its changes, by the worker (pieces.h); NULL: nothing
+    struct kueue_status *kueue_status; // of its worker's Kueue; NULL: it has no Workload there
+    char *reduced;                     // how the copied status was reduced, and why (status_limit.h); NULL: it is whole
+    char *record;               // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    struct throttle updates;    // patches of it though the workload has not changed
+    uint32_t patched_source;    // hash of the workload that the last accepted patch was made from
+    uint32_t unchecked_source;  // the same of a create whose answer was lost, or came after the workload had changed:
+                                // the fields that are kept are to be compared
+    uint32_t counted_bytes;     // bytes in orphan_count
+    uint32_t excess;            // the same, see large_mirrors.h
+    uint32_t epoch;             // of the list in which or since which it was seen
+    uint32_t created_reported;  // the last attempt reported as created
+    uint32_t namespace_retry_s; // when it was last tried again since a namespace changed, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
@@ -97,23 +97,23 @@ struct workload {
     struct throttle denials;     // of rejected status patches
     int64_t generation;
     int64_t waiting_since_ns;
-    int64_t retry_due_ns, retried_ns; // see retry.h
-    int64_t loss_told_ns;             // since when its worker is lost, as was told (news.h); 0: it was not
-    int64_t runs_since_ns;            // in runs_in, see completions.h
-    int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
-    struct capacity_claim *claim;     // see capacity.h; NULL: none
-    struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
-    struct pending_facts *pending;    // see pending_mirror.h; NULL: none, owned
-    struct kueue_ticket *ticket;      // of the management cluster's Kueue; NULL: it has no Workload there
-    struct rival *rival;              // see rival.h; NULL: no other writer of its status was suspected; owned
-    struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
-    uint32_t last_note;               // hash of the last Event
-    uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
-    uint32_t active_in;               // the worker whose active workloads include it, 0: none
-    uint32_t written_source;          // hash of the inputs of the last accepted status patch
-    uint32_t status_seen;             // hash of the status that was judged last, see rival.c
-    uint32_t conflict_hash;           // hash of a status whose write conflicted
-    uint32_t placed_attempt;          // the attempt this process wrote into the annotations, 0: none
+    int64_t retry_due_ns, retried_ns;  // see retry.h
+    int64_t loss_told_ns;              // since when its worker is lost, as was told (news.h); 0: it was not
+    int64_t runs_since_ns;             // in runs_in, see completions.h
+    int64_t ready_ns;                  // since when it could be placed for the first time; 0: it is, or is suspended
+    struct capacity_claim *claim;      // see capacity.h; NULL: none
+    struct unknown_worker *unknown;    // that its annotation names, see unknown.h; NULL: none
+    struct pending_facts *pending;     // see pending_mirror.h; NULL: none, owned
+    struct kueue_status *kueue_status; // of the management cluster's Kueue; NULL: it has no Workload there
+    struct rival *rival;               // see rival.h; NULL: no other writer of its status was suspected; owned
+    struct shared_text final_status;   // of a mirror that had finished when it was deleted, until its status is written
+    uint32_t last_note;                // hash of the last Event
+    uint32_t retry_seen;               // hash of the value of the annotation for it, 0: none
+    uint32_t active_in;                // the worker whose active workloads include it, 0: none
+    uint32_t written_source;           // hash of the inputs of the last accepted status patch
+    uint32_t status_seen;              // hash of the status that was judged last, see rival.c
+    uint32_t conflict_hash;            // hash of a status whose write conflicted
+    uint32_t placed_attempt;           // the attempt this process wrote into the annotations, 0: none
     uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
     uint32_t runs_in;                              // the worker; 0: it is not compared

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/kueue/kueue_ticket.h"
+#include "core/engine/kueue/kueue_status.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
@@ -23,9 +23,9 @@
 #define WRITE_MAX_NS (1 * CLOCK_MINUTE)
 #define WHY_MAX 1024
 
-void kueue_ticket_drop(struct kueue_ticket **ticket) {
-    free(*ticket);
-    *ticket = NULL;
+void kueue_status_drop(struct kueue_status **kueue_status) {
+    free(*kueue_status);
+    *kueue_status = NULL;
 }
 
 static bool is_queued(enum kueue_phase phase) {
@@ -51,7 +51,7 @@ static void put_why(const struct kueue_state *state, struct buffer *out) {
         buffer_printf(out, ": %s%s%.*s", reason, *reason && *state->message ? ": " : "", WHY_MAX, state->message);
 }
 
-static struct kueue_ticket *ticket_new(const struct kueue_state *state) {
+static struct kueue_status *ticket_new(const struct kueue_state *state) {
     AUTO_BUFFER(why, 4096);
     AUTO_BUFFER(check, 4096);
     if (is_queued(state->phase))
@@ -63,35 +63,35 @@ static struct kueue_ticket *ticket_new(const struct kueue_state *state) {
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         size += strlen(texts[i]) + 1;
-    struct kueue_ticket *ticket = calloc(1, sizeof *ticket + size);
-    if (!ticket)
+    struct kueue_status *kueue_status = calloc(1, sizeof *kueue_status + size);
+    if (!kueue_status)
         return NULL;
-    const char **places[] = {&ticket->name,  &ticket->uid, &ticket->version,
-                             &ticket->queue, &ticket->why, &ticket->check};
-    char *at = ticket->memory;
+    const char **places[] = {&kueue_status->name,  &kueue_status->uid, &kueue_status->version,
+                             &kueue_status->queue, &kueue_status->why, &kueue_status->check};
+    char *at = kueue_status->memory;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         *places[i] = update_string(&at, texts[i], strlen(texts[i]));
-    ticket->phase = (uint8_t)state->phase;
-    ticket->since_ns = state->since_ns;
-    ticket->evicted_ns = state->evicted_ns;
-    ticket->deactivated = state->deactivated;
-    return ticket;
+    kueue_status->phase = (uint8_t)state->phase;
+    kueue_status->since_ns = state->since_ns;
+    kueue_status->evicted_ns = state->evicted_ns;
+    kueue_status->deactivated = state->deactivated;
+    return kueue_status;
 }
 
 // What is known of the same Workload.
-static void keep(struct kueue_ticket *ticket, const struct kueue_ticket *old) {
-    ticket->told = old->told;
-    ticket->denied = old->denied;
-    ticket->busy = old->busy;
-    ticket->failures = old->failures;
-    ticket->not_before_ns = old->not_before_ns;
-    ticket->queued_ns = old->queued_ns;
-    if (ticket->evicted_ns == 0)
-        ticket->evicted_ns = old->evicted_ns;
+static void keep(struct kueue_status *kueue_status, const struct kueue_status *old) {
+    kueue_status->told = old->told;
+    kueue_status->denied = old->denied;
+    kueue_status->busy = old->busy;
+    kueue_status->failures = old->failures;
+    kueue_status->not_before_ns = old->not_before_ns;
+    kueue_status->queued_ns = old->queued_ns;
+    if (kueue_status->evicted_ns == 0)
+        kueue_status->evicted_ns = old->evicted_ns;
 }
 
 static void report_eviction(struct engine *engine, struct entry *entry, size_t cluster, const struct kueue_state *state,
-                            const struct kueue_ticket *old) {
+                            const struct kueue_status *old) {
     int64_t known_ns = old ? old->evicted_ns : engine->now.wall_ns - EVICTED_NEW_NS;
     bool own = state->deactivated || entry->workload->facts.suspended;
     if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->workload->facts.finished)
@@ -101,17 +101,17 @@ static void report_eviction(struct engine *engine, struct entry *entry, size_t c
                  state->evicted_reason, WHY_MAX, state->evicted_message);
 }
 
-static void report_admission(struct engine *engine, struct entry *entry, size_t cluster, struct kueue_ticket *ticket,
-                             const struct kueue_ticket *old) {
-    if (!old || !is_queued((enum kueue_phase)old->phase) || ticket->phase != KUEUE_RUNS)
+static void report_admission(struct engine *engine, struct entry *entry, size_t cluster,
+                             struct kueue_status *kueue_status, const struct kueue_status *old) {
+    if (!old || !is_queued((enum kueue_phase)old->phase) || kueue_status->phase != KUEUE_RUNS)
         return;
-    if (ticket->told && cluster != ENGINE_MANAGEMENT)
+    if (kueue_status->told && cluster != ENGINE_MANAGEMENT)
         report_event(engine, entry, false, "AdmittedInWorker", "Observe", "admitted by the Kueue of cluster %s",
                      engine->names[cluster]);
-    ticket->told = false;
+    kueue_status->told = false;
 }
 
-static struct kueue_ticket **place_of(const struct engine *engine, const struct engine_event *event,
+static struct kueue_status **place_of(const struct engine *engine, const struct engine_event *event,
                                       struct entry **out) {
     struct entry *entry = store_get(&engine->store, event->kind, event->queued.namespace_, event->queued.name);
     *out = entry;
@@ -119,11 +119,11 @@ static struct kueue_ticket **place_of(const struct engine *engine, const struct 
         return NULL;
     if (event->cluster == ENGINE_MANAGEMENT)
         return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
-                   ? &entry->workload->ticket
+                   ? &entry->workload->kueue_status
                    : NULL;
     // It is told once: also of a mirror whose workload has not been listed yet.
     struct mirror *m = entry_mirror(entry, event->cluster);
-    return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->ticket : NULL;
+    return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->kueue_status : NULL;
 }
 
 // It is a workload, or the mirror of one, that is known.
@@ -132,8 +132,8 @@ static bool is_of_workload(const struct entry *entry, size_t cluster) {
            (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
 }
 
-static void set_facts(struct entry *entry, size_t cluster, const struct kueue_ticket *ticket) {
-    bool queued = ticket && is_queued((enum kueue_phase)ticket->phase);
+static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *kueue_status) {
+    bool queued = kueue_status && is_queued((enum kueue_phase)kueue_status->phase);
     struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(entry, cluster);
     if (m) {
         m->facts.queued = queued;
@@ -142,10 +142,10 @@ static void set_facts(struct entry *entry, size_t cluster, const struct kueue_ti
         return;
     }
     entry->workload->facts.queued = queued;
-    entry->workload->facts.check_rejected = ticket && *ticket->check;
+    entry->workload->facts.check_rejected = kueue_status && *kueue_status->check;
 }
 
-static bool is_same(const struct kueue_ticket *a, const struct kueue_ticket *b) {
+static bool is_same(const struct kueue_status *a, const struct kueue_status *b) {
     return a && b && a->phase == b->phase && a->deactivated == b->deactivated && strcmp(a->uid, b->uid) == 0 &&
            strcmp(a->check, b->check) == 0;
 }
@@ -153,80 +153,80 @@ static bool is_same(const struct kueue_ticket *a, const struct kueue_ticket *b) 
 static void take_event(struct engine *engine, struct engine_event *event) {
     const struct kueue_state *state = event->queued.state;
     struct entry *entry = NULL;
-    struct kueue_ticket **place = place_of(engine, event, &entry);
+    struct kueue_status **place = place_of(engine, event, &entry);
     if (!place)
         return;
-    struct kueue_ticket *ticket = state->phase == KUEUE_GONE ? NULL : ticket_new(state), *old = *place;
-    if (!ticket && state->phase != KUEUE_GONE)
+    struct kueue_status *kueue_status = state->phase == KUEUE_GONE ? NULL : ticket_new(state), *old = *place;
+    if (!kueue_status && state->phase != KUEUE_GONE)
         return; // without memory what is known stays
-    if (old && ticket && strcmp(old->uid, ticket->uid) == 0)
-        keep(ticket, old);
-    if (ticket) {
-        bool queued = is_queued((enum kueue_phase)ticket->phase);
-        ticket->queued_ns = !queued ? 0 : ticket->queued_ns ? ticket->queued_ns : engine->now.mono_ns;
+    if (old && kueue_status && strcmp(old->uid, kueue_status->uid) == 0)
+        keep(kueue_status, old);
+    if (kueue_status) {
+        bool queued = is_queued((enum kueue_phase)kueue_status->phase);
+        kueue_status->queued_ns = !queued ? 0 : kueue_status->queued_ns ? kueue_status->queued_ns : engine->now.mono_ns;
     }
-    if (ticket && is_of_workload(entry, event->cluster)) {
+    if (kueue_status && is_of_workload(entry, event->cluster)) {
         report_eviction(engine, entry, event->cluster, state, old);
-        report_admission(engine, entry, event->cluster, ticket, old);
+        report_admission(engine, entry, event->cluster, kueue_status, old);
     }
-    bool same = is_same(old, ticket);
-    *place = ticket;
+    bool same = is_same(old, kueue_status);
+    *place = kueue_status;
     free(old);
     if (same)
         return;
-    set_facts(entry, event->cluster, ticket);
+    set_facts(entry, event->cluster, kueue_status);
     queue_entry(engine, entry);
 }
 
 static void tell_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    struct kueue_ticket *ticket = mirror->ticket;
-    int64_t at_ns = ticket->queued_ns + TELL_QUEUED_NS;
-    if (ticket->told || !mirror->facts.queued || entry->workload->facts.suspended)
+    struct kueue_status *kueue_status = mirror->kueue_status;
+    int64_t at_ns = kueue_status->queued_ns + TELL_QUEUED_NS;
+    if (kueue_status->told || !mirror->facts.queued || entry->workload->facts.suspended)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    ticket->told = true;
+    kueue_status->told = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
-                 engine->names[mirror->facts.cluster], ticket->queue, ticket->why);
+                 engine->names[mirror->facts.cluster], kueue_status->queue, kueue_status->why);
 }
 
 static void report_check_rejected(struct engine *engine, struct entry *entry) {
-    struct kueue_ticket *ticket = entry->workload->ticket;
-    if (!ticket || !*ticket->check || ticket->told || !entry->workload->facts.suspended)
+    struct kueue_status *kueue_status = entry->workload->kueue_status;
+    if (!kueue_status || !*kueue_status->check || kueue_status->told || !entry->workload->facts.suspended)
         return;
-    ticket->told = true;
+    kueue_status->told = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
                  "it never runs in queue %s: its admission check has rejected it: %s; a queue that dispatches by "
                  "MultiKueue does not take what is delegated to another host",
-                 ticket->queue, ticket->check);
+                 kueue_status->queue, kueue_status->check);
 }
 
 // Whether the Workload should be active, other than it is.
-static bool has_to_change(const struct entry *entry, const struct kueue_ticket *ticket, bool *active) {
-    bool inactive = ticket->phase == KUEUE_INACTIVE;
+static bool has_to_change(const struct entry *entry, const struct kueue_status *kueue_status, bool *active) {
+    bool inactive = kueue_status->phase == KUEUE_INACTIVE;
     *active = !entry->workload->facts.suspended;
-    if (ticket->phase == KUEUE_OVER)
+    if (kueue_status->phase == KUEUE_OVER)
         return false;
     // Somebody who has activated it since is not fought.
-    return *active ? inactive && ticket->deactivated : !inactive && !ticket->deactivated;
+    return *active ? inactive && kueue_status->deactivated : !inactive && !kueue_status->deactivated;
 }
 
 static void write_active(struct engine *engine, struct entry *entry, struct mirror *mirror, bool active) {
-    struct kueue_ticket *ticket = mirror->ticket;
+    struct kueue_status *kueue_status = mirror->kueue_status;
     AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"annotations\":{\"" KUEUE_DEACTIVATED
                                  "\":%s}},\"spec\":{\"active\":%s}}",
-                                 ticket->uid, active ? "null" : "\"true\"", active ? "true" : "false");
-    ticket->busy = body && command_send(engine, entry,
-                                        &(struct command_spec){.type = PENDING_ACTIVE,
-                                                               .verb = VERB_MERGE_PATCH,
-                                                               .cluster = mirror->facts.cluster,
-                                                               .path = ticket->name,
-                                                               .version = ticket->version,
-                                                               .body = body,
-                                                               .body_len = strlen(body)});
-    if (ticket->busy)
+                                 kueue_status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
+    kueue_status->busy = body && command_send(engine, entry,
+                                              &(struct command_spec){.type = PENDING_ACTIVE,
+                                                                     .verb = VERB_MERGE_PATCH,
+                                                                     .cluster = mirror->facts.cluster,
+                                                                     .path = kueue_status->name,
+                                                                     .version = kueue_status->version,
+                                                                     .body = body,
+                                                                     .body_len = strlen(body)});
+    if (kueue_status->busy)
         entry->lookups++;
     else
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
@@ -246,14 +246,14 @@ static void read_first(struct engine *engine, struct entry *entry) {
 }
 
 static void check_active(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct kueue_ticket *ticket = mirror->ticket;
+    struct kueue_status *kueue_status = mirror->kueue_status;
     const struct worker_facts *worker = &engine->workers[entry->kind][mirror->facts.cluster];
     bool active = true;
-    if (ticket->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
-        !has_to_change(entry, ticket, &active))
+    if (kueue_status->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
+        !has_to_change(entry, kueue_status, &active))
         return;
-    int64_t at_ns =
-        pacing_has_spare(engine, mirror->facts.cluster) ? ticket->not_before_ns : engine->now.mono_ns + CLOCK_SECOND;
+    int64_t at_ns = pacing_has_spare(engine, mirror->facts.cluster) ? kueue_status->not_before_ns
+                                                                    : engine->now.mono_ns + CLOCK_SECOND;
     if (at_ns > engine->now.mono_ns)
         queue_wake(engine, entry, at_ns);
     else if (shard_is_fresh(engine, entry))
@@ -268,74 +268,75 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         return;
     report_check_rejected(engine, entry);
     struct mirror *mirror = facts_placed_mirror(entry);
-    if (!mirror || !mirror->ticket || mirror->facts.finished)
+    if (!mirror || !mirror->kueue_status || mirror->facts.finished)
         return;
     tell_queued(engine, entry, mirror);
     check_active(engine, entry, mirror);
 }
 
-bool kueue_ticket_governs(const struct entry *entry, const struct mirror *mirror) {
-    const struct kueue_ticket *ticket = mirror->ticket;
+bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror) {
+    const struct kueue_status *kueue_status = mirror->kueue_status;
     bool active = true;
-    if (!ticket || ticket->denied || ticket->phase == KUEUE_OVER)
+    if (!kueue_status || kueue_status->denied || kueue_status->phase == KUEUE_OVER)
         return false;
-    return ticket->busy || ticket->phase == KUEUE_INACTIVE || (has_to_change(entry, ticket, &active) && !active);
+    return kueue_status->busy || kueue_status->phase == KUEUE_INACTIVE ||
+           (has_to_change(entry, kueue_status, &active) && !active);
 }
 
 static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
     entry->lookups--;
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
-    struct kueue_ticket *ticket = mirror ? mirror->ticket : NULL;
-    if (!ticket)
+    struct kueue_status *kueue_status = mirror ? mirror->kueue_status : NULL;
+    if (!kueue_status)
         return;
-    ticket->busy = false;
+    kueue_status->busy = false;
     mirror->facts.update_due = true;
     if (response->reason == REASON_OK) { // the watch shows it
-        ticket->failures = 0;
-        ticket->denied = false;
-        ticket->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
+        kueue_status->failures = 0;
+        kueue_status->denied = false;
+        kueue_status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
         return;
     }
     bool denied = reason_is_refusal(response->reason);
-    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++ticket->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
-    ticket->not_before_ns = engine->now.mono_ns + delay_ns;
-    if (denied && !ticket->denied)
+    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++kueue_status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
+    kueue_status->not_before_ns = engine->now.mono_ns + delay_ns;
+    if (denied && !kueue_status->denied)
         report_event(
             engine, entry, true, reason_text(response->reason), "CarryChange",
             "cannot set spec.active of Kueue's Workload %s in cluster %s, so the mirror itself is suspended, which "
             "its Kueue undoes while it is admitted; allow the host to patch workloads.kueue.x-k8s.io: %s",
-            ticket->name, engine->names[pending->cluster], response->message);
-    ticket->denied = denied;
+            kueue_status->name, engine->names[pending->cluster], response->message);
+    kueue_status->denied = denied;
 }
 
-int64_t kueue_ticket_queued_ns(const struct mirror *mirror) {
-    return mirror->ticket && mirror->facts.queued ? mirror->ticket->queued_ns : 0;
+int64_t kueue_status_queued_ns(const struct mirror *mirror) {
+    return mirror->kueue_status && mirror->facts.queued ? mirror->kueue_status->queued_ns : 0;
 }
 
-const struct kueue_ticket *kueue_ticket_of(const struct entry *entry) {
+const struct kueue_status *kueue_status_of(const struct entry *entry) {
     const struct mirror *mirror = facts_placed_mirror(entry);
-    bool in_worker = mirror && mirror->ticket && mirror->facts.queued && !entry->workload->facts.suspended;
-    return in_worker ? mirror->ticket : entry->workload->ticket;
+    bool in_worker = mirror && mirror->kueue_status && mirror->facts.queued && !entry->workload->facts.suspended;
+    return in_worker ? mirror->kueue_status : entry->workload->kueue_status;
 }
 
-void kueue_ticket_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
+void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
     const struct mirror *mirror = facts_placed_mirror(entry);
-    const struct kueue_ticket *ticket = kueue_ticket_of(entry);
-    bool in_worker = ticket && ticket != entry->workload->ticket;
-    if (!ticket || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
+    const struct kueue_status *kueue_status = kueue_status_of(entry);
+    bool in_worker = kueue_status && kueue_status != entry->workload->kueue_status;
+    if (!kueue_status || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
-    *since_ns = ticket->since_ns;
-    if (ticket->since_ns)
-        clock_rfc3339(ticket->since_ns, since);
-    if (!in_worker && *ticket->check) {
-        buffer_printf(out, "it never runs in queue %s: its admission check has rejected it: %s", ticket->queue,
-                      ticket->check);
+    *since_ns = kueue_status->since_ns;
+    if (kueue_status->since_ns)
+        clock_rfc3339(kueue_status->since_ns, since);
+    if (!in_worker && *kueue_status->check) {
+        buffer_printf(out, "it never runs in queue %s: its admission check has rejected it: %s", kueue_status->queue,
+                      kueue_status->check);
         return;
     }
     buffer_printf(out, "suspended by Kueue in %s%s%s, queue %s: %s",
                   in_worker ? engine->names[mirror->facts.cluster] : "the management cluster", *since ? " since " : "",
-                  since, ticket->queue, ticket->why);
+                  since, kueue_status->queue, kueue_status->why);
 }
 
 const struct part part_kueue = {.name = "Kueue",
