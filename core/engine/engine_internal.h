@@ -26,7 +26,7 @@ struct identity;
 struct orphan_count;
 struct namespace_labels;
 struct pace;
-struct pending;
+struct request_in_flight;
 struct placement_settings;
 struct shard;
 struct unknown_worker;
@@ -123,7 +123,7 @@ struct engine {
     enum contact *contacts;        // of clusters
     struct watch_state *watches;   // [cluster * n_kinds + kind]
     struct worker_facts **workers; // [kind][cluster]
-    struct pending *pending;
+    struct request_in_flight *requests;
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct lane *lanes;    // of clusters, see queue.h

@@ -8,7 +8,7 @@
 #include "core/engine/engine_internal.h"
 
 struct engine_options;
-struct pending;
+struct request_in_flight;
 struct response;
 
 struct part {
@@ -44,7 +44,8 @@ struct part {
 
     // Answers to requests of these types (PART_REQUEST).
     uint64_t requests;
-    void (*answered)(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response);
+    void (*answered)(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response);
 
     // The entry's workload ends, or the entry: what refers to them does not any longer.
     void (*workload_ends)(struct engine *engine, struct entry *entry);

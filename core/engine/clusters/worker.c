@@ -23,8 +23,8 @@
 // generation then.
 static void end_requests(struct engine *engine, size_t cluster) {
     for (size_t i = 0; i < engine->n_pending; i++) {
-        const struct pending *pending = &engine->pending[i];
-        if (!pending->used || pending->cluster != cluster)
+        const struct request_in_flight *request = &engine->requests[i];
+        if (!request->used || request->cluster != cluster)
             continue;
         struct response response = {
             .reason = REASON_UNKNOWN_OUTCOME, .message = strdup("the worker left"), .retry_after_ns = -1};
@@ -32,7 +32,7 @@ static void end_requests(struct engine *engine, size_t cluster) {
             .type = EVENT_ANSWER,
             .now = engine->now,
             .cluster = cluster,
-            .answer = {.command = ((uint64_t)pending->generation << 32) | (i + 1), .response = &response}};
+            .answer = {.command = ((uint64_t)request->generation << 32) | (i + 1), .response = &response}};
         answer_handle(engine, &event);
         response_clear(&response);
     }

@@ -30,7 +30,7 @@ bool kueue_may_own(const char *managed_by, const struct json *object) {
 static bool ask(struct engine *engine, struct entry *entry, const char *path, char **checks) {
     entry->busy = command_send(
         engine, entry,
-        &(struct command_spec){.type = PENDING_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
+        &(struct command_spec){.type = REQUEST_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
     if (!entry->busy)
         entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return entry->busy;
@@ -142,12 +142,12 @@ static bool not_answered(struct engine *engine, struct entry *entry, const struc
     return true;
 }
 
-bool kueue_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+bool kueue_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     const struct response *response) {
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
     bool list = response->reason == REASON_OK && json_is(json_get(response->value, "items"), JSON_ARRAY);
-    if (pending->record && (list || absent))
-        return checks_answered(engine, entry, list ? response->value : NULL, pending->record);
+    if (request->record && (list || absent))
+        return checks_answered(engine, entry, list ? response->value : NULL, request->record);
     if (!list)
         return not_answered(engine, entry, response, absent);
     const struct json *workload = owner_of(response->value, entry->workload->uid);

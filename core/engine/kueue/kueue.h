@@ -23,7 +23,7 @@ enum kueue {
 struct engine;
 struct entry;
 struct json;
-struct pending;
+struct request_in_flight;
 struct response;
 
 // True if this value of managedBy is also handled by MultiKueue.
@@ -36,7 +36,7 @@ bool kueue_may_own(const char *managed_by, const struct json *object);
 bool kueue_permits(struct engine *engine, struct entry *entry);
 
 // The answer to that request. False: inconclusive; the caller retries later.
-bool kueue_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+bool kueue_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     const struct response *response);
 
 #endif

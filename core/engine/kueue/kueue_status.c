@@ -219,7 +219,7 @@ static void write_active(struct engine *engine, struct entry *entry, struct mirr
                                  "\":%s}},\"spec\":{\"active\":%s}}",
                                  kueue_status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
     kueue_status->busy = body && command_send(engine, entry,
-                                              &(struct command_spec){.type = PENDING_ACTIVE,
+                                              &(struct command_spec){.type = REQUEST_ACTIVE,
                                                                      .verb = VERB_MERGE_PATCH,
                                                                      .cluster = mirror->facts.cluster,
                                                                      .path = kueue_status->name,
@@ -283,9 +283,10 @@ bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror
            (has_to_change(entry, kueue_status, &active) && !active);
 }
 
-static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
+static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response) {
     entry->lookups--;
-    struct mirror *mirror = entry_mirror(entry, pending->cluster);
+    struct mirror *mirror = entry_mirror(entry, request->cluster);
     struct kueue_status *kueue_status = mirror ? mirror->kueue_status : NULL;
     if (!kueue_status)
         return;
@@ -305,7 +306,7 @@ static void answered(struct engine *engine, struct entry *entry, struct pending 
             engine, entry, true, reason_text(response->reason), "CarryChange",
             "cannot set spec.active of Kueue's Workload %s in cluster %s, so the mirror itself is suspended, which "
             "its Kueue undoes while it is admitted; allow the host to patch workloads.kueue.x-k8s.io: %s",
-            kueue_status->name, engine->names[pending->cluster], response->message);
+            kueue_status->name, engine->names[request->cluster], response->message);
     kueue_status->denied = denied;
 }
 
@@ -343,5 +344,5 @@ const struct part part_kueue = {.name = "Kueue",
                                 .events = PART_EVENT(EVENT_QUEUED),
                                 .event = take_event,
                                 .after = check,
-                                .requests = PART_REQUEST(PENDING_ACTIVE),
+                                .requests = PART_REQUEST(REQUEST_ACTIVE),
                                 .answered = answered};

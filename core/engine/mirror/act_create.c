@@ -62,7 +62,7 @@ bool act_create(struct engine *engine, struct entry *entry, const struct action 
     struct json *annotations = json_get(json_get(body, "metadata"), "annotations");
     (void)json_set(annotations, MARK_VERSION, json_new_string(doc_version(&engine->store, &entry->workload->doc)));
     if (!mirror->tried && dropped_are_refused(engine, entry)) {
-        struct command_spec trial = {.type = PENDING_TRIAL,
+        struct command_spec trial = {.type = REQUEST_TRIAL,
                                      .verb = VERB_CREATE,
                                      .cluster = mirror->facts.cluster,
                                      .attempt = entry->workload->facts.attempt,
@@ -73,7 +73,7 @@ bool act_create(struct engine *engine, struct entry *entry, const struct action 
         return true;
     }
     mirror->tried = false; // for the next one
-    struct command_spec spec = {.type = PENDING_CREATE,
+    struct command_spec spec = {.type = REQUEST_CREATE,
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->facts.cluster,
                                 .attempt = entry->workload->facts.attempt,

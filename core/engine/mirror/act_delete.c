@@ -68,7 +68,7 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
                        "\"preconditions\":{\"uid\":\"%s\"%s}}",
                        mirror->uid, version);
     mirror->facts.busy = command_send(engine, entry,
-                                      &(struct command_spec){.type = PENDING_DELETE,
+                                      &(struct command_spec){.type = REQUEST_DELETE,
                                                              .verb = VERB_DELETE,
                                                              .cluster = mirror->facts.cluster,
                                                              .body = body,
@@ -92,7 +92,7 @@ bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mir
         return true;
     }
     mirror->facts.busy = command_send(engine, entry,
-                                      &(struct command_spec){.type = PENDING_DELETE,
+                                      &(struct command_spec){.type = REQUEST_DELETE,
                                                              .verb = VERB_DELETE,
                                                              .cluster = mirror->facts.cluster,
                                                              .body = body.data,
@@ -117,7 +117,7 @@ bool act_verify(struct engine *engine, struct entry *entry, size_t cluster) {
         mirror->facts.unanswered_ns = engine->now.mono_ns;
     mirror->facts.busy = command_send(
         engine, entry,
-        &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->facts.cluster});
+        &(struct command_spec){.type = REQUEST_VERIFY, .verb = VERB_GET, .cluster = mirror->facts.cluster});
     if (!mirror->facts.busy)
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     return true;
@@ -126,7 +126,7 @@ bool act_verify(struct engine *engine, struct entry *entry, size_t cluster) {
 bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
     AUTO_JSON patch = object ? finalizer_patch_off(object) : NULL;
-    struct command_spec spec = {.type = PENDING_RELEASE,
+    struct command_spec spec = {.type = REQUEST_RELEASE,
                                 .verb = VERB_MERGE_PATCH,
                                 .cluster = mirror->facts.cluster,
                                 .attempt = entry->workload->facts.attempt};

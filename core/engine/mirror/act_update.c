@@ -95,7 +95,7 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
     mirror->facts.update_due = mirror->facts.update_at_ns > engine->now.mono_ns;
     if (mirror->facts.update_due)
         return;
-    struct command_spec spec = {.type = PENDING_UPDATE,
+    struct command_spec spec = {.type = REQUEST_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = hash,
                                 .wanted = entry->workload->carry_hash,

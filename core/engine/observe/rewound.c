@@ -48,8 +48,8 @@ static void on_restored(struct engine *engine, struct engine_event *event) {
     cluster_changed(engine, cluster);
 }
 
-void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response) {
-    if (pending->rewinds == cluster_watch(engine, pending->cluster, pending->entry->kind)->rewinds)
+void rewound_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response) {
+    if (request->rewinds == cluster_watch(engine, request->cluster, request->entry->kind)->rewinds)
         return;
     object_free(response->object);
     response->object = NULL;

@@ -5,10 +5,10 @@
 
 #include "core/engine/engine_internal.h"
 
-struct pending;
+struct request_in_flight;
 
 // Before an answer is processed: one to a request from before the rewind has an unknown outcome.
-void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
+void rewound_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response);
 // A workload had finished, but the cluster does not know, since it was restored or another writer took that back:
 // `text`, its former state, is taken.
 void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored);

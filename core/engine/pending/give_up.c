@@ -61,7 +61,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     }
     bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     if (!command_send_patch(engine, entry, NULL, patch,
-                            (struct command_spec){.type = PENDING_STATUS,
+                            (struct command_spec){.type = REQUEST_STATUS,
                                                   .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
                                                   .patch_hash = mirror_patch_hash(patch),
                                                   .wanted = wanted}))

@@ -75,7 +75,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
     }
     entry->busy =
         command_send(engine, entry,
-                     &(struct command_spec){.type = PENDING_PLACE,
+                     &(struct command_spec){.type = REQUEST_PLACE,
                                             .verb = VERB_MERGE_PATCH,
                                             .body = body,
                                             .body_len = (size_t)len,

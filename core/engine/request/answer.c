@@ -64,36 +64,36 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     uint64_t place = id & UINT32_MAX;
     if (place == 0 || place > engine->n_pending)
         return;
-    struct pending *slot = &engine->pending[place - 1];
+    struct request_in_flight *slot = &engine->requests[place - 1];
     if (!slot->used || slot->generation != (uint32_t)(id >> 32))
         return;
-    struct pending pending = *slot;
+    struct request_in_flight request = *slot;
     slot->used = false;
     slot->record = NULL;
     slot->next_free = engine->free_pending;
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
-    struct entry *entry = pending.entry;
+    struct entry *entry = request.entry;
     static const enum verb verbs[] = {
-        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
-        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
-        [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
-        [PENDING_WRITER] = VERB_RAW_GET,      [PENDING_READ] = VERB_GET,         [PENDING_TRIAL] = VERB_CREATE,
-        [PENDING_ACTIVE] = VERB_MERGE_PATCH};
-    enum verb verb = verbs[pending.type];
-    pacing_answered(engine, pending.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
+        [REQUEST_PLACE] = VERB_MERGE_PATCH,   [REQUEST_CREATE] = VERB_CREATE,    [REQUEST_UPDATE] = VERB_MERGE_PATCH,
+        [REQUEST_STATUS] = VERB_STATUS_PATCH, [REQUEST_DELETE] = VERB_DELETE,    [REQUEST_RELEASE] = VERB_MERGE_PATCH,
+        [REQUEST_VERIFY] = VERB_GET,          [REQUEST_NAMESPACE] = VERB_CREATE, [REQUEST_OWNER] = VERB_RAW_GET,
+        [REQUEST_WRITER] = VERB_RAW_GET,      [REQUEST_READ] = VERB_GET,         [REQUEST_TRIAL] = VERB_CREATE,
+        [REQUEST_ACTIVE] = VERB_MERGE_PATCH};
+    enum verb verb = verbs[request.type];
+    pacing_answered(engine, request.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
                     response, event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
-    rewound_answer(engine, &pending, response);
-    if (response->object && pending.cluster != ENGINE_MANAGEMENT)
-        large_mirrors_bound(engine, pending.cluster, entry->kind, &response->object);
+    rewound_answer(engine, &request, response);
+    if (response->object && request.cluster != ENGINE_MANAGEMENT)
+        large_mirrors_bound(engine, request.cluster, entry->kind, &response->object);
     if (response->object && response->object->too_large) { // a stub does not show what was written
         object_free(response->object);
         response->object = NULL;
     }
-    engine->stats.clusters[pending.cluster].answers[verb][response->reason]++;
-    EACH_PART(part, requests & PART_REQUEST(pending.type)) part->answered(engine, entry, &pending, response);
-    if ((pending.type == PENDING_PLACE || pending.type == PENDING_STATUS) && response->reason == REASON_OK)
-        entry->read_term = pending.term; // it carried the resourceVersion that was known
-    free(pending.record);
+    engine->stats.clusters[request.cluster].answers[verb][response->reason]++;
+    EACH_PART(part, requests & PART_REQUEST(request.type)) part->answered(engine, entry, &request, response);
+    if ((request.type == REQUEST_PLACE || request.type == REQUEST_STATUS) && response->reason == REASON_OK)
+        entry->read_term = request.term; // it carried the resourceVersion that was known
+    free(request.record);
     queue_entry(engine, entry);
 }

@@ -45,7 +45,7 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
     int len = snprintf(body, sizeof body,
                        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
     mirror->facts.busy = command_send(engine, entry,
-                                      &(struct command_spec){.type = PENDING_NAMESPACE,
+                                      &(struct command_spec){.type = REQUEST_NAMESPACE,
                                                              .verb = VERB_CREATE,
                                                              .cluster = mirror->facts.cluster,
                                                              .attempt = entry->workload->facts.attempt,
@@ -55,14 +55,14 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
 
 // True: the stored mirror lacks marks. It is deleted, and its worker counts as one that rejected it.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                         const struct pending *pending, uint16_t refusals) {
+                         const struct request_in_flight *request, uint16_t refusals) {
     const char *lost =
-        entry->workload->facts.exists && mirror->facts.present && entry->workload->facts.attempt == pending->attempt
-            ? marks_lost(engine, entry, mirror, pending->attempt)
+        entry->workload->facts.exists && mirror->facts.present && entry->workload->facts.attempt == request->attempt
+            ? marks_lost(engine, entry, mirror, request->attempt)
             : NULL;
     if (!lost)
         return false;
-    marks_adopt(entry, mirror, pending->attempt);
+    marks_adopt(entry, mirror, request->attempt);
     mirror->refusals = refusals;
     AUTO_TEXT message = text_format("a policy there removes or changes %s, which identifies mirrors; exempt it from "
                                     "the policy. The mirror is deleted",
@@ -156,14 +156,14 @@ static void of_former_workload(struct entry *entry, struct mirror *mirror) {
     }
 }
 
-static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
-                    struct response *response) {
-    if (entry->workload->facts.exists && pending->was_clean && answer_certainly_not_done(response->reason) &&
-        entry->workload->facts.attempt == pending->attempt &&
-        entry->workload->facts.cluster == pending->cluster) // else another one may have been created since
+static void created(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                    const struct request_in_flight *request, struct response *response) {
+    if (entry->workload->facts.exists && request->was_clean && answer_certainly_not_done(response->reason) &&
+        entry->workload->facts.attempt == request->attempt &&
+        entry->workload->facts.cluster == request->cluster) // else another one may have been created since
         entry->workload->facts.clean_attempt = entry->workload->facts.attempt;
     mirror->facts.may_exist |= !answer_certainly_not_done(response->reason);
-    uint32_t source = source_of(pending->wanted);
+    uint32_t source = source_of(request->wanted);
     if (!answer_certainly_not_done(response->reason))
         mirror->unchecked_source = source;
     if (response->reason == REASON_OK && response->object) {
@@ -175,20 +175,20 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->failures = 0;
         answer_observe(engine, entry, mirror, response);
         mirror->facts.proven = true;
-        if (pending->workload != text_hash(TEXT_HASH, entry->workload->uid)) {
+        if (request->workload != text_hash(TEXT_HASH, entry->workload->uid)) {
             mirror->unchecked_source = 0;
             of_former_workload(entry, mirror);
             return;
         }
-        if (refuse_marks(engine, entry, mirror, pending, refusals) ||
-            (comparable && refuse_dropped(engine, entry, mirror, pending->attempt, refusals)))
+        if (refuse_marks(engine, entry, mirror, request, refusals) ||
+            (comparable && refuse_dropped(engine, entry, mirror, request->attempt, refusals)))
             return;
         if (mirror->unmarked) // placed elsewhere meanwhile
-            mirror->facts.attempt = pending->attempt;
-        else if (pending->wanted == entry->workload->carry_hash && answer_is_newest(engine, &mirror->doc, version))
+            mirror->facts.attempt = request->attempt;
+        else if (request->wanted == entry->workload->carry_hash && answer_is_newest(engine, &mirror->doc, version))
             mirror->facts.update_due = false; // neither the workload nor the mirror has changed since
-        count_dispatch(engine, entry, pending->attempt);
-        report_created(engine, entry, mirror, pending->attempt);
+        count_dispatch(engine, entry, request->attempt);
+        report_created(engine, entry, mirror, request->attempt);
     } else {
         not_created(engine, entry, mirror, response);
         if (!answer_is_heard(response->reason))
@@ -212,10 +212,10 @@ static bool cannot_be_tried(const struct response *response) {
     return response->reason == REASON_BAD_REQUEST && strstr(response->message, "does not support dry run");
 }
 
-static void tried(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
-                  struct response *response) {
+static void tried(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                  const struct request_in_flight *request, struct response *response) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
-    bool current = pending->wanted == entry->workload->carry_hash && pending->attempt == entry->workload->facts.attempt;
+    bool current = request->wanted == entry->workload->carry_hash && request->attempt == entry->workload->facts.attempt;
     size_t dropped = current && response->value ? dropped_of(engine, entry, response->value, &fields) : 0;
     if (dropped > 0) {
         AUTO_TEXT message = text_format("it does not keep %s, which requireFields asks for; nothing was created",
@@ -320,23 +320,23 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     exclude(engine, entry, mirror, "NameConflict", "a foreign object of the same name exists");
 }
 
-static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
-                    struct response *response) {
+static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                    const struct request_in_flight *request, struct response *response) {
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = mirror->refused ? mirror->failures : 0;
         uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
         answer_observe(engine, entry, mirror, response);
-        if (pending->piece == PIECE_WHOLE)
-            repeat_updated(mirror, pending);
-        if (pending->marks && !mirror->facts.finished)
-            refuse_marks(engine, entry, mirror, pending, mirror->refusals);
+        if (request->piece == PIECE_WHOLE)
+            repeat_updated(mirror, request);
+        if (request->marks && !mirror->facts.finished)
+            refuse_marks(engine, entry, mirror, request, mirror->refusals);
         mirror->facts.update_due = true; // compared once more: the server may have changed what was sent
-        mirror->noop_patch_hash = answer_is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
+        mirror->noop_patch_hash = answer_is_newest(engine, &mirror->doc, version) ? request->patch_hash : 0;
         mirror->uncompared = true;
         return;
     }
     mirror->facts.update_due = true;
-    bool piece = pending->piece != PIECE_WHOLE && mirror->refused && reason_is_permanent(response->reason);
+    bool piece = request->piece != PIECE_WHOLE && mirror->refused && reason_is_permanent(response->reason);
     int64_t next_ns = piece ? mirror->refused->until_ns : answer_next_try_ns(engine, response, &mirror->failures);
     if (response->reason == REASON_NOT_FOUND)
         mirror->facts.unsure = true;
@@ -345,18 +345,18 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         return;
     }
     // Does not delay its deletion, the other pieces, or another change.
-    bool noted = rejections_add(&mirror->refused, pending->patch_hash, response, next_ns);
+    bool noted = rejections_add(&mirror->refused, request->patch_hash, response, next_ns);
     mirror->facts.update_at_ns = noted ? 0 : next_ns;
 }
 
 // The mirror now has what was sent.
-static void keep_record(struct mirror *mirror, struct pending *pending) {
-    if (!pending->record)
+static void keep_record(struct mirror *mirror, struct request_in_flight *request) {
+    if (!request->record)
         return;
     free(mirror->record);
-    mirror->record = pending->record;
+    mirror->record = request->record;
     mirror->record_unsure = false;
-    pending->record = NULL;
+    request->record = NULL;
 }
 
 static void released(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
@@ -376,8 +376,8 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
                      engine->names[mirror->facts.cluster], response->message);
 }
 
-static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
-                    struct response *response) {
+static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                    const struct request_in_flight *request, struct response *response) {
     switch (response->reason) {
     case REASON_OK:
         mirror->failures = 0;
@@ -389,7 +389,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
         break;
     default:
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
-        if (pending->withdraws && answer_certainly_not_done(response->reason))
+        if (request->withdraws && answer_certainly_not_done(response->reason))
             pending_kept(entry, mirror, response->reason);
         mirror->facts.unsure |= response->reason == REASON_CONFLICT; // it has changed, or is another one
         if (reason_is_permanent(response->reason))
@@ -400,46 +400,48 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
 }
 
 // The object was deleted while the request was in flight, and the answer predates that.
-static bool is_older(const struct mirror *mirror, const struct pending *pending, const struct response *response) {
-    if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
+static bool is_older(const struct mirror *mirror, const struct request_in_flight *request,
+                     const struct response *response) {
+    if (request->type == REQUEST_DELETE || request->type == REQUEST_RELEASE)
         return true;
     bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
     return response->object && same == !mirror->facts.present;
 }
 
-void answer_of_mirror(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
-    struct mirror *mirror = entry_mirror(entry, pending->cluster);
+void answer_of_mirror(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                      struct response *response) {
+    struct mirror *mirror = entry_mirror(entry, request->cluster);
     if (!mirror)
         return;
     mirror->facts.busy = false;
     bool outdated = mirror->outdated;
     mirror->outdated = false;
-    if (outdated && is_older(mirror, pending, response)) {
-        if (!mirror->facts.present && pending->type != PENDING_DELETE && pending->type != PENDING_RELEASE)
+    if (outdated && is_older(mirror, request, response)) {
+        if (!mirror->facts.present && request->type != REQUEST_DELETE && request->type != REQUEST_RELEASE)
             mirror->facts.unsure = true;
         return;
     }
     bool done = response->reason == REASON_OK && response->object;
-    switch (pending->type) {
-    case PENDING_CREATE:
-        created(engine, entry, mirror, pending, response);
+    switch (request->type) {
+    case REQUEST_CREATE:
+        created(engine, entry, mirror, request, response);
         break;
-    case PENDING_TRIAL:
-        tried(engine, entry, mirror, pending, response);
+    case REQUEST_TRIAL:
+        tried(engine, entry, mirror, request, response);
         break;
-    case PENDING_VERIFY:
+    case REQUEST_VERIFY:
         verified(engine, entry, mirror, response);
         break;
-    case PENDING_UPDATE:
-        updated(engine, entry, mirror, pending, response);
+    case REQUEST_UPDATE:
+        updated(engine, entry, mirror, request, response);
         break;
-    case PENDING_RELEASE:
+    case REQUEST_RELEASE:
         released(engine, entry, mirror, response);
         break;
-    case PENDING_DELETE:
-        deleted(engine, entry, mirror, pending, response);
+    case REQUEST_DELETE:
+        deleted(engine, entry, mirror, request, response);
         break;
-    case PENDING_NAMESPACE:
+    case REQUEST_NAMESPACE:
         if (reason_is_permanent(response->reason))
             exclude(engine, entry, mirror, reason_text(response->reason), response->message);
         else if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
@@ -449,11 +451,11 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct pending
         break;
     }
     if (done)
-        keep_record(mirror, pending);
-    else if (pending->record && !answer_certainly_not_done(response->reason))
+        keep_record(mirror, request);
+    else if (request->record && !answer_certainly_not_done(response->reason))
         mirror->record_unsure = true;
     // What it may have suspended is read, before another patch overwrites the record of that.
-    mirror->facts.unsure |= pending->stops && !done && !answer_certainly_not_done(response->reason);
+    mirror->facts.unsure |= request->stops && !done && !answer_certainly_not_done(response->reason);
 }
 
 const struct part part_dropped = {.name = "dropped fields", .before = answer_check_dropped};

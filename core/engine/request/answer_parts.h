@@ -18,12 +18,13 @@ struct object *answer_take_object(struct response *response);
 void answer_observe(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response);
 // Whether the answer is the current object; otherwise there was another write since.
 bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version);
-void answer_of_mirror(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response);
+void answer_of_mirror(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                      struct response *response);
 // Of a mirror whose create got no answer: whether its worker keeps all fields is found once it is seen (dropped.h).
 void answer_check_dropped(struct engine *engine, struct entry *entry);
-void answer_of_workload(struct engine *engine, struct entry *entry, const struct pending *pending,
+void answer_of_workload(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                         struct response *response);
-void answer_of_read(struct engine *engine, struct entry *entry, const struct pending *pending,
+void answer_of_read(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     struct response *response);
 
 #endif

@@ -21,10 +21,10 @@ static bool is_older(struct engine *engine, struct entry *entry, const struct ob
 }
 
 // What was read is gone, or no longer delegated, by what the watch has shown meanwhile: it will not show that again.
-static bool is_gone(const struct entry *entry, const struct pending *pending, const struct object *object) {
+static bool is_gone(const struct entry *entry, const struct request_in_flight *request, const struct object *object) {
     const char *uid = object_uid(object->value);
     return !entry->workload->facts.exists &&
-           (pending->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
+           (request->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
 }
 
 // Of one that is known and is not found, the watch shows the deletion; unless its list was answered late, from before
@@ -37,7 +37,7 @@ static void doubt_watch(struct engine *engine, const struct entry *entry) {
     cluster_relist(engine, ENGINE_MANAGEMENT, entry->kind);
 }
 
-static bool take_read(struct engine *engine, struct entry *entry, const struct pending *pending,
+static bool take_read(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                       struct response *response) {
     if (response->reason != REASON_OK)
         return response->reason == REASON_NOT_FOUND && !entry->workload->facts.exists;
@@ -46,7 +46,7 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct p
         entry->workload->listed_older = false;
     if (!response->object) // too large: what is known is older, unless it is a stub
         return entry->workload->facts.exists && entry->workload->facts.too_large;
-    if (is_gone(entry, pending, response->object))
+    if (is_gone(entry, request, response->object))
         return false;
     if (rewound && is_older(engine, entry, response->object))
         distrust_workload(entry);
@@ -55,11 +55,11 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct p
     return true;
 }
 
-void answer_of_read(struct engine *engine, struct entry *entry, const struct pending *pending,
+void answer_of_read(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     struct response *response) {
     entry->busy = false;
-    if (take_read(engine, entry, pending, response)) {
-        entry->read_term = pending->term;
+    if (take_read(engine, entry, request, response)) {
+        entry->read_term = request->term;
         entry->read_failures = 0;
         entry->read_at_ns = 0;
         return;

@@ -26,14 +26,14 @@ static void status_denied(struct engine *engine, struct entry *entry, uint64_t p
     throttle_next(&entry->workload->denials, engine->now.mono_ns, FREE_DENIALS);
 }
 
-static void workload_failed(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void workload_failed(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response) {
-    bool status = pending->type == PENDING_STATUS;
+    bool status = request->type == REQUEST_STATUS;
     const char *action = status ? "CopyStatus" : "Place";
     entry->workload->facts.not_before_ns = answer_next_try_ns(engine, response, &entry->workload->failures);
     entry->workload->facts.status_due = true;
     if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
-        status_denied(engine, entry, pending->patch_hash);
+        status_denied(engine, entry, request->patch_hash);
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), action,
                      "the management cluster rejected the write: %s", response->message);
@@ -41,7 +41,7 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
 
 // After an accepted status patch. If the status is as intended and nothing else changed, the status is no longer due;
 // otherwise the next comparison shows whether the server keeps it.
-static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void status_written(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                            struct object *object) {
     struct workload *w = entry->workload;
     int64_t generation = w->generation;
@@ -51,48 +51,48 @@ static void status_written(struct engine *engine, struct entry *entry, const str
     observe_workload(engine, entry, object);
     const struct json *workload = doc_tree(&engine->store, &w->doc);
     bool same = workload && w->generation == generation && w->facts.attempt == attempt && w->facts.cluster == cluster &&
-                json_hash(json_get(workload, "status")) == pending->wanted;
-    w->noop_patch_hash = same || !answer_is_newest(engine, &w->doc, version) ? 0 : pending->patch_hash;
+                json_hash(json_get(workload, "status")) == request->wanted;
+    w->noop_patch_hash = same || !answer_is_newest(engine, &w->doc, version) ? 0 : request->patch_hash;
     w->uncompared = true;
-    w->written_source = pending->source;
+    w->written_source = request->source;
     if (same)
         w->facts.status_due = was_due;
-    status_budget_copied(entry, pending->attempt, pending->is_final);
+    status_budget_copied(entry, request->attempt, request->is_final);
     w->facts.status_refusals = 0;
     w->denied_status_hash = 0;
 }
 
-static void record_written(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void record_written(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                            struct object *object) {
     struct workload *w = entry->workload;
     observe_workload(engine, entry, object);
-    if (w->facts.attempt != pending->attempt)
+    if (w->facts.attempt != request->attempt)
         return;
     w->placed_attempt = w->facts.attempt;
     if (w->facts.cluster == w->requested_cluster)
         own_record_accept(engine, entry);
-    if (pending->was_clean)
+    if (request->was_clean)
         w->facts.clean_attempt = w->facts.attempt;
 }
 
-void answer_of_workload(struct engine *engine, struct entry *entry, const struct pending *pending,
+void answer_of_workload(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                         struct response *response) {
     entry->busy = false;
-    bool place = pending->type == PENDING_PLACE;
+    bool place = request->type == REQUEST_PLACE;
     if (!entry->workload->facts.exists)
         return;
     // Without an answer it has taken effect, for all that is known.
-    if (pending->is_budgeted && !answer_certainly_not_done(response->reason))
+    if (request->is_budgeted && !answer_certainly_not_done(response->reason))
         status_budget_stored(engine, entry, response->object ? response->object->size : entry->workload->doc.text.len);
-    if (pending->type == PENDING_STATUS)
+    if (request->type == REQUEST_STATUS)
         pause_status_answered(engine, entry->kind, response->reason);
-    if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
+    if (request->type == REQUEST_OWNER && kueue_answered(engine, entry, request, response))
         return;
     if (response->reason != REASON_OK || !response->object) {
         if (response->reason == REASON_CONFLICT)
-            repeat_conflict(entry, pending);
+            repeat_conflict(entry, request);
         entry->workload->unsure |= !answer_is_heard(response->reason);
-        workload_failed(engine, entry, pending, response);
+        workload_failed(engine, entry, request, response);
         entry->workload->facts.record_unsure |= place && !answer_certainly_not_done(response->reason);
         if (place) // as far as is known, it was not placed
             cluster_count_active(engine, entry,
@@ -111,9 +111,9 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
         return;
     }
     if (place) {
-        record_written(engine, entry, pending, object);
+        record_written(engine, entry, request, object);
         return;
     }
     rival_status_answered(entry, object->value);
-    status_written(engine, entry, pending, object);
+    status_written(engine, entry, request, object);
 }

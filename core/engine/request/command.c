@@ -14,28 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pending *take_pending(struct engine *engine, uint64_t *id) {
+static struct request_in_flight *take_pending(struct engine *engine, uint64_t *id) {
     if (engine->free_pending == 0) {
-        if (!array_reserve(&engine->pending, &engine->cap_pending, engine->n_pending + 1, sizeof *engine->pending))
+        if (!array_reserve(&engine->requests, &engine->cap_pending, engine->n_pending + 1, sizeof *engine->requests))
             return NULL;
-        engine->pending[engine->n_pending++] = (struct pending){0};
+        engine->requests[engine->n_pending++] = (struct request_in_flight){0};
         engine->free_pending = (uint32_t)engine->n_pending;
     }
     uint32_t place = engine->free_pending;
-    struct pending *pending = &engine->pending[place - 1];
-    engine->free_pending = pending->next_free;
-    *pending = (struct pending){.generation = pending->generation + 1, .used = true};
-    *id = ((uint64_t)pending->generation << 32) | place;
-    return pending;
+    struct request_in_flight *request = &engine->requests[place - 1];
+    engine->free_pending = request->next_free;
+    *request = (struct request_in_flight){.generation = request->generation + 1, .used = true};
+    *id = ((uint64_t)request->generation << 32) | place;
+    return request;
 }
 
 static bool fill_command(struct command *command, const struct engine *engine, const struct entry *entry,
                          const struct command_spec *spec, const char *version) {
     const struct kind *kind = engine->kinds[entry->kind];
-    bool namespaces = spec->type == PENDING_NAMESPACE;
+    bool namespaces = spec->type == REQUEST_NAMESPACE;
     char space[254];
     entry_namespace(entry, space);
-    bool active = spec->type == PENDING_ACTIVE;
+    bool active = spec->type == REQUEST_ACTIVE;
     const char *group = namespaces ? "" : active ? "kueue.x-k8s.io" : kind->abi.group;
     const char *plural = namespaces ? "namespaces" : active ? "workloads" : kind->abi.plural;
     const char *name = spec->path ? spec->path : namespaces ? space : entry_name(entry);
@@ -56,7 +56,7 @@ static bool fill_command(struct command *command, const struct engine *engine, c
         .name = update_string(&at, name, strlen(name)),
         .body = spec->body ? update_string(&at, spec->body, spec->body_len) : NULL,
         .body_len = spec->body_len,
-        .dry_run = spec->type == PENDING_TRIAL ? DRY_RUN_STRICT : DRY_RUN_NO,
+        .dry_run = spec->type == REQUEST_TRIAL ? DRY_RUN_STRICT : DRY_RUN_NO,
     };
     return true;
 }
@@ -72,31 +72,31 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     *command = (struct command){.cluster = spec->cluster, .shard = shard_of(engine, entry)};
     if (!fill_command(command, engine, entry, spec, version))
         return 0;
-    struct pending *pending = take_pending(engine, &id);
-    if (!pending) {
+    struct request_in_flight *request = take_pending(engine, &id);
+    if (!request) {
         command_free(command);
         return 0;
     }
-    pending->type = spec->type;
-    pending->entry = entry;
-    pending->cluster = spec->cluster;
-    pending->rewinds = cluster_watch(engine, spec->cluster, entry->kind)->rewinds;
-    pending->workload = text_hash(TEXT_HASH, entry->workload->uid);
-    pending->attempt = spec->attempt;
-    pending->patch_hash = spec->patch_hash;
-    pending->wanted = spec->wanted;
-    pending->source = spec->source;
-    pending->marks = spec->marks;
-    pending->is_final = spec->is_final;
-    pending->is_budgeted = spec->type == PENDING_STATUS || (spec->type == PENDING_PLACE && spec->attempt > 1);
-    pending->term = shard_term(engine, entry);
-    pending->was_clean = spec->was_clean;
-    pending->stops = spec->stops;
-    pending->piece = spec->piece;
-    pending->withdraws = spec->withdraws;
+    request->type = spec->type;
+    request->entry = entry;
+    request->cluster = spec->cluster;
+    request->rewinds = cluster_watch(engine, spec->cluster, entry->kind)->rewinds;
+    request->workload = text_hash(TEXT_HASH, entry->workload->uid);
+    request->attempt = spec->attempt;
+    request->patch_hash = spec->patch_hash;
+    request->wanted = spec->wanted;
+    request->source = spec->source;
+    request->marks = spec->marks;
+    request->is_final = spec->is_final;
+    request->is_budgeted = spec->type == REQUEST_STATUS || (spec->type == REQUEST_PLACE && spec->attempt > 1);
+    request->term = shard_term(engine, entry);
+    request->was_clean = spec->was_clean;
+    request->stops = spec->stops;
+    request->piece = spec->piece;
+    request->withdraws = spec->withdraws;
     if (spec->record)
-        pending->record = TAKE(*spec->record);
-    if (pending->is_budgeted)
+        request->record = TAKE(*spec->record);
+    if (request->is_budgeted)
         status_budget_sent(engine, entry);
     command->id = id;
     update->n_commands++;
@@ -113,7 +113,7 @@ bool command_send_patch(struct engine *engine, struct entry *entry, struct mirro
     AUTO_TEXT body = json_text(patch, &len);
     if (!body)
         return false;
-    if (len > REQUEST_BODY_MAX && spec.type != PENDING_CREATE) {
+    if (len > REQUEST_BODY_MAX && spec.type != REQUEST_CREATE) {
         report_event(engine, entry, true, "TooLarge", mirror ? "CarryChange" : "CopyStatus",
                      "the patch of its %s has %zu bytes, more than the %zu that an API server accepts, and is not "
                      "sent; reduce the workload",

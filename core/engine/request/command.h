@@ -5,26 +5,26 @@
 
 #include "core/engine/engine_internal.h"
 
-enum pending_type {
-    PENDING_PLACE,
-    PENDING_CREATE,
-    PENDING_UPDATE,
-    PENDING_STATUS,
-    PENDING_DELETE,
-    PENDING_VERIFY,
-    PENDING_NAMESPACE,
-    PENDING_OWNER,
-    PENDING_WRITER,
-    PENDING_RELEASE,
-    PENDING_READ,
-    PENDING_TRIAL, // a create that is not stored, see dropped.h
-    PENDING_ACTIVE
+enum request_type {
+    REQUEST_PLACE,
+    REQUEST_CREATE,
+    REQUEST_UPDATE,
+    REQUEST_STATUS,
+    REQUEST_DELETE,
+    REQUEST_VERIFY,
+    REQUEST_NAMESPACE,
+    REQUEST_OWNER,
+    REQUEST_WRITER,
+    REQUEST_RELEASE,
+    REQUEST_READ,
+    REQUEST_TRIAL, // a create that is not stored, see dropped.h
+    REQUEST_ACTIVE
 };
 
-struct pending {
+struct request_in_flight {
     uint32_t generation; // part of the id, to recognise a late answer after the slot was reused
     bool used;
-    enum pending_type type;
+    enum request_type type;
     struct entry *entry;
     uint32_t cluster, attempt, next_free;
     uint32_t rewinds;            // of the watch when it was sent
@@ -41,7 +41,7 @@ struct pending {
 };
 
 struct command_spec {
-    enum pending_type type;
+    enum request_type type;
     enum verb verb;
     uint32_t cluster, attempt;
     const char *path;    // VERB_RAW_GET: what is read; ACTIVE: the Workload's name; else NULL

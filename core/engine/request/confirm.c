@@ -34,7 +34,7 @@ struct action confirm_action(struct engine *engine, struct entry *entry, struct 
 
 bool confirm_read(struct engine *engine, struct entry *entry) {
     entry->busy = command_send(
-        engine, entry, &(struct command_spec){.type = PENDING_READ, .verb = VERB_GET, .cluster = ENGINE_MANAGEMENT});
+        engine, entry, &(struct command_spec){.type = REQUEST_READ, .verb = VERB_GET, .cluster = ENGINE_MANAGEMENT});
     if (!entry->busy)
         queue_retry_soon(engine, &entry->read_at_ns);
     return true;

@@ -15,21 +15,22 @@ static struct error *begin(struct engine *engine, const struct engine_options *o
 
 static void end(struct engine *engine) {
     for (size_t i = 0; i < engine->n_pending; i++)
-        free(engine->pending[i].record);
-    free(engine->pending);
+        free(engine->requests[i].record);
+    free(engine->requests);
 }
 
 static void on_answer(struct engine *engine, struct engine_event *event) {
     answer_handle(engine, event);
 }
 
-static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
-    if (pending->type == PENDING_READ)
-        answer_of_read(engine, entry, pending, response);
-    else if (pending->type == PENDING_PLACE || pending->type == PENDING_STATUS || pending->type == PENDING_OWNER)
-        answer_of_workload(engine, entry, pending, response);
+static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response) {
+    if (request->type == REQUEST_READ)
+        answer_of_read(engine, entry, request, response);
+    else if (request->type == REQUEST_PLACE || request->type == REQUEST_STATUS || request->type == REQUEST_OWNER)
+        answer_of_workload(engine, entry, request, response);
     else
-        answer_of_mirror(engine, entry, pending, response);
+        answer_of_mirror(engine, entry, request, response);
 }
 
 const struct part part_request = {.name = "requests",
@@ -37,7 +38,7 @@ const struct part part_request = {.name = "requests",
                                   .end = end,
                                   .events = PART_EVENT(EVENT_ANSWER),
                                   .event = on_answer,
-                                  .requests = ~(PART_REQUEST(PENDING_WRITER) | PART_REQUEST(PENDING_ACTIVE)),
+                                  .requests = ~(PART_REQUEST(REQUEST_WRITER) | PART_REQUEST(REQUEST_ACTIVE)),
                                   .answered = answered,
                                   .turn = pacing_next,
                                   .step_ends = pacing_step_ends,

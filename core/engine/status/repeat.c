@@ -32,9 +32,9 @@ static bool becomes_hot(struct throttle *throttle, int64_t now_ns, uint32_t free
     return !was && throttle_is_hot(throttle, now_ns, free);
 }
 
-void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response) {
-    bool status = pending->cluster == ENGINE_MANAGEMENT;
+    bool status = request->cluster == ENGINE_MANAGEMENT;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
     const char *who =
         response->reason == REASON_OK ? writer_read(response->value, status && subresource, true).other : NULL;
@@ -49,7 +49,7 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
         report_event(engine, entry, true, "MirrorRewritten", "CarryChange",
                      "another writer (%s) repeatedly changes its mirror in cluster %s; the workload's values are "
                      "restored with growing delays of up to 5 min; stop the other writer",
-                     name, engine->names[pending->cluster]);
+                     name, engine->names[request->cluster]);
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
@@ -78,8 +78,8 @@ int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct m
     return engine->now.mono_ns;
 }
 
-void repeat_updated(struct mirror *mirror, const struct pending *pending) {
-    mirror->patched_source = fold(pending->wanted);
+void repeat_updated(struct mirror *mirror, const struct request_in_flight *request) {
+    mirror->patched_source = fold(request->wanted);
 }
 
 uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
@@ -115,7 +115,7 @@ void repeat_other_host(struct engine *engine, struct entry *entry) {
                      engine->origin);
 }
 
-void repeat_conflict(struct entry *entry, const struct pending *pending) {
-    if (pending->type == PENDING_STATUS && !entry->workload->unsure)
-        entry->workload->conflict_hash = fold(pending->wanted);
+void repeat_conflict(struct entry *entry, const struct request_in_flight *request) {
+    if (request->type == REQUEST_STATUS && !entry->workload->unsure)
+        entry->workload->conflict_hash = fold(request->wanted);
 }

@@ -304,11 +304,11 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
     report_foreign_end(engine, entry);
 }
 
-static void writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void writer_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response) {
     struct workload_facts *w = &entry->workload->facts;
     struct rival *rival = entry->workload->rival;
-    if (!rival || pending->workload != text_hash(TEXT_HASH, entry->workload->uid))
+    if (!rival || request->workload != text_hash(TEXT_HASH, entry->workload->uid))
         return;
     rival->asking = false;
     if (response->reason != REASON_OK || strcmp(object_uid(response->value), entry->workload->uid) != 0)
@@ -343,19 +343,20 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     facts->also_run_until_ns = rival_until_ns(engine, entry);
 }
 
-static void answered(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response) {
+static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response) {
     entry->lookups--;
     if (!entry->workload->facts.exists)
         return;
-    if (pending->source == WRITER_STATUS)
-        writer_answered(engine, entry, pending, response);
+    if (request->source == WRITER_STATUS)
+        writer_answered(engine, entry, request, response);
     else
-        repeat_writer_answered(engine, entry, pending, response);
+        repeat_writer_answered(engine, entry, request, response);
 }
 
 const struct part part_rival = {.name = "other writers",
                                 .facts = facts,
                                 .after = check,
-                                .requests = PART_REQUEST(PENDING_WRITER),
+                                .requests = PART_REQUEST(REQUEST_WRITER),
                                 .answered = answered,
                                 .workload_ends = forget};

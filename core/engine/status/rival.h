@@ -9,7 +9,7 @@
 
 #include "core/engine/engine_internal.h"
 
-struct pending;
+struct request_in_flight;
 
 // An object of a watched kind was seen in the management cluster: its controller may be a delegated workload.
 void rival_seen(struct engine *engine, const struct json *object);

@@ -21,7 +21,7 @@ bool writer_ask(struct engine *engine, struct entry *entry, uint32_t cluster, en
     struct error *error = resource_path(&resource, space, entry_name(entry), NULL, &path);
     bool sent = !error && path.data &&
                 command_send(engine, entry,
-                             &(struct command_spec){.type = PENDING_WRITER,
+                             &(struct command_spec){.type = REQUEST_WRITER,
                                                     .verb = VERB_RAW_GET,
                                                     .cluster = cluster,
                                                     .source = question,

@@ -16,7 +16,7 @@ enum writer_question {
     WRITER_STATUS   // whose status that is: rival.h
 };
 
-// Sends a GET; its answer is of PENDING_WRITER, with the question in `source`. False: it was not sent.
+// Sends a GET; its answer is of REQUEST_WRITER, with the question in `source`. False: it was not sent.
 bool writer_ask(struct engine *engine, struct entry *entry, uint32_t cluster, enum writer_question question);
 // `status`: of the status; else of everything else. `subresource`: the kind has one for its status.
 struct writers writer_read(const struct json *object, bool status, bool subresource);
