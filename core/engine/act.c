@@ -5,12 +5,12 @@
 #include "core/engine/facts.h"
 #include "core/engine/mirror/act_update.h"
 #include "core/engine/part.h"
-#include "core/engine/pending/give_up.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/confirm.h"
 #include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
+#include "core/engine/unstarted/give_up.h"
 
 // Removes mirrors that do not exist and whose state is no longer needed.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {

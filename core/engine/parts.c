@@ -4,8 +4,8 @@
 
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
     part_identity, part_clusters, part_pause, part_restored, part_limits, part_observe, part_admission, part_placement,
-    part_worker_facts, part_startup_grace, part_retry, part_fence, part_pending, part_dropped, part_status, part_rival,
-    part_pod_report, part_report, part_history, part_news, part_kueue;
+    part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
+    part_rival, part_pod_report, part_report, part_history, part_news, part_kueue;
 
 const struct part *const parts[] = {
     &part_clock_jump, // before anything is decided by time
@@ -20,7 +20,7 @@ const struct part *const parts[] = {
     &part_admission, // after it: what a list lacks is gone
     &part_placement,     &part_worker_facts,
     &part_startup_grace, &part_retry,
-    &part_fence,         &part_pending,
+    &part_fence,         &part_unstarted,
     &part_dropped,       &part_status,
     &part_rival,         &part_pod_report,
     &part_report,        &part_history,

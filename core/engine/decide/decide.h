@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct placement_view;
-struct pending_facts;
+struct unstarted_facts;
 
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a cluster that the configuration does not have
@@ -95,14 +95,14 @@ struct workload_facts {
 
 // Of the object of this name in one worker, as the mirror keeps it.
 struct mirror_facts {
-    struct mirror_facts *next; // in another worker
-    int64_t not_before_ns;     // no request about it before that
-    int64_t held_until_ns;     // nor before that: it may be an orphan
-    int64_t update_at_ns;      // no change is carried to it before that
-    int64_t excluded_until_ns; // the cluster rejected it; 0: it did not
-    int64_t pending_since_ns;  // since when it waits to be started there; 0: it has started, or is over
-    int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
-    int64_t absent_ns;         // when it was last read by name and not found; 0: never
+    struct mirror_facts *next;  // in another worker
+    int64_t not_before_ns;      // no request about it before that
+    int64_t held_until_ns;      // nor before that: it may be an orphan
+    int64_t update_at_ns;       // no change is carried to it before that
+    int64_t excluded_until_ns;  // the cluster rejected it; 0: it did not
+    int64_t unstarted_since_ns; // since when it waits to be started there; 0: it has started, or is over
+    int64_t unanswered_ns;      // when a create of this attempt last got no answer and may take effect later; 0: never
+    int64_t absent_ns;          // when it was last read by name and not found; 0: never
     uint32_t cluster;
     uint32_t attempt;
     bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
@@ -117,7 +117,7 @@ struct mirror_facts {
     bool finished : 1;
     bool finalizer : 1;      // has the host's finalizer
     bool marks_stripped : 1; // a webhook strips its marks, or its worker drops fields: it must be deleted
-    bool tried : 1;          // it did not start there, and was withdrawn; see decide_pending.h
+    bool tried : 1;          // it did not start there, and was withdrawn; see decide_unstarted.h
     bool queued : 1;         // the worker's Kueue has not admitted it
     bool fenced : 1;         // suspended by its worker's guard
     bool suspended : 1;      // its `suspend` field says so, whoever wrote that
@@ -144,12 +144,12 @@ struct decide_facts {
     uint32_t shard;         // of the workload,
     int64_t fence_begun_ns; // see fence_begin
     int64_t now_ns;
-    const char *namespaces;               // the rule for all workers, see namespaces.h; or NULL
-    struct namespaces_subject namespace_; // the namespace of the workload
-    const struct placement_view *view;    // NULL: any worker may be chosen, by the default policy
-    bool *asks;                           // set where a worker is chosen, so that a view matters; may be NULL
-    bool own_record;                      // the annotations are what this process wrote, see own_record.h
-    const struct pending_facts *pending;  // NULL: nothing of it waits to be started, and no worker rejected it
+    const char *namespaces;                  // the rule for all workers, see namespaces.h; or NULL
+    struct namespaces_subject namespace_;    // the namespace of the workload
+    const struct placement_view *view;       // NULL: any worker may be chosen, by the default policy
+    bool *asks;                              // set where a worker is chosen, so that a view matters; may be NULL
+    bool own_record;                         // the annotations are what this process wrote, see own_record.h
+    const struct unstarted_facts *unstarted; // NULL: nothing of it waits to be started, and no worker rejected it
 };
 
 // No create of the mirror can have an effect after that: what is absent then stays so.

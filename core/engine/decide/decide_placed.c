@@ -2,7 +2,7 @@
 #include "core/engine/decide/decide_parts.h"
 
 #include "core/base/clock.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement.h"
 #include "core/engine/placement/placement_types.h"
@@ -66,7 +66,7 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected ||
         placement_is_settling(f))
         return with_mirror(f, m);
-    bool started = m->pending_since_ns == 0 && !w->suspended && !m->queued;
+    bool started = m->unstarted_since_ns == 0 && !w->suspended && !m->queued;
     int64_t at_ns = clock_later(decide_request_at_ns(m), w->places.at_ns), next_ns = CLOCK_NEVER;
     if (started)
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);

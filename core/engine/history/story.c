@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/history/story.h"
 
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
 #include "core/engine/mirror/mirror.h"
@@ -70,7 +70,7 @@ void story_leaves(struct entry *entry, enum outcome outcome) {
 
 // Its mirror is gone. Why it was withdrawn is kept.
 static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
-    bool withdrawn = entry->workload->pending && entry->workload->pending->withdrawn_attempt == attempt->number;
+    bool withdrawn = entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt == attempt->number;
     if (withdrawn) {
         attempt->outcome = OUTCOME_WITHDRAWN;
         attempt->ended_ns = engine->now.wall_ns;

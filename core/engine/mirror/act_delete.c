@@ -5,10 +5,10 @@
 #include "core/engine/facts.h"
 #include "core/engine/mirror/finalizer.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
 // Rule 2: only in the state that was seen, in which it had not started.
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     AUTO_BUFFER(body, 512);
-    if (!pending_withdraw(engine, entry, mirror, &body)) {
+    if (!unstarted_withdraw(engine, entry, mirror, &body)) {
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
         return true;
     }
@@ -101,7 +101,7 @@ bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mir
     if (!mirror->facts.busy)
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     else
-        pending_withdrawn(engine, entry, mirror);
+        unstarted_withdrawn(engine, entry, mirror);
     return true;
 }
 

@@ -19,7 +19,6 @@
 #include "core/engine/observe/rewound.h"
 #include "core/engine/part.h"
 #include "core/engine/pause/pause.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/completions.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
@@ -28,6 +27,7 @@
 #include "core/engine/status/final_status.h"
 #include "core/engine/status/retry.h"
 #include "core/engine/status/rival.h"
+#include "core/engine/unstarted/unstarted.h"
 #include "core/json/pointer.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     bool resumed = entry->workload->facts.suspended;
     entry->workload->facts.suspended = phase_suspend_asked(&kind->abi, object);
     if (resumed && !entry->workload->facts.suspended)
-        pending_resumed(engine, entry);
+        unstarted_resumed(engine, entry);
     entry->workload->has_placement_annotations =
         object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
     entry->workload->names_queue = object_label(object, KUEUE_QUEUE_NAME);

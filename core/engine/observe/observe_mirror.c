@@ -13,11 +13,11 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/mirror/unresumed.h"
 #include "core/engine/pause/pause.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/completions.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/status/final_status.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     wharf_phase phase;
     bool has_status = json_first(json_get(object, "status"));
     m->facts.finished = has_status && final_status_reached(engine, entry, object, &phase);
-    pending_observe(engine, entry, m, has_status ? &phase : NULL, same);
+    unstarted_observe(engine, entry, m, has_status ? &phase : NULL, same);
     if (m->has_run && !m->facts.finished)
         completions_started(engine, entry, m->facts.cluster);
     if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->workload->facts.final_attempt)

@@ -5,18 +5,18 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
 #include "core/engine/history/story.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/act_update.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/news.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/repeat.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include <stdio.h>
 
@@ -28,8 +28,8 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 
 // For its story.
 static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
-    if (entry->workload->pending && entry->workload->pending->withdrawn_attempt &&
-        entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt)
+    if (entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt &&
+        entry->workload->unstarted->withdrawn_attempt == entry->workload->facts.attempt)
         return OUTCOME_WITHDRAWN;
     if (entry->workload->facts.attempt == 0 || entry->workload->facts.gone_attempt == entry->workload->facts.attempt)
         return entry->workload->facts.drained_attempt &&
@@ -104,7 +104,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
     } else if (action->attempt != entry->workload->facts.attempt) {
         engine->stats.placements += !again;
     }
-    pending_placed(engine, entry, action->cluster);
+    unstarted_placed(engine, entry, action->cluster);
     // Counted immediately, so that a burst of placements spreads over the workers.
     cluster_count_active(engine, entry, (uint32_t)action->cluster);
     capacity_placed(engine, entry, action->cluster);

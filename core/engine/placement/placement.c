@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/placement/namespaces.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement_rules.h"
@@ -99,8 +99,8 @@ static void fill_tried(const struct engine *engine, const struct entry *entry, c
     out->reason = rejected ? attempt->reason : NULL;
     fill(out, OBSTACLE_TRIED, rejected ? brief_of(out->reason) : "did not start", "%s",
          attempt && attempt->message ? attempt->message : "did not start it in time");
-    if (!entry->workload->pending->gave_up)
-        out->until_ns = entry->workload->pending->round_at_ns;
+    if (!entry->workload->unstarted->gave_up)
+        out->until_ns = entry->workload->unstarted->round_at_ns;
 }
 
 static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
@@ -193,8 +193,8 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
-    else if (mirror && entry->workload->pending &&
-             (mirror->facts.tried || (entry->workload->pending->gave_up && mirror->facts.excluded_until_ns)))
+    else if (mirror && entry->workload->unstarted &&
+             (mirror->facts.tried || (entry->workload->unstarted->gave_up && mirror->facts.excluded_until_ns)))
         fill_tried(engine, entry, mirror, out);
     else if (mirror && mirror->facts.present && cluster != entry->workload->facts.cluster)
         fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");

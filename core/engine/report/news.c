@@ -2,7 +2,7 @@
 #include "core/engine/report/news.h"
 
 #include "core/engine/clusters/unknown.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/decide/lost.h"
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
@@ -126,8 +126,8 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
     } else if (entry->workload->facts.drained_attempt &&
                entry->workload->facts.drained_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "%s is drained", name);
-    } else if (entry->workload->pending &&
-               entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt) {
+    } else if (entry->workload->unstarted &&
+               entry->workload->unstarted->withdrawn_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "it did not start in %s", name);
     } else if (entry->workload->facts.gone_attempt == entry->workload->facts.attempt) {
         snprintf(out, 256, "its mirror was deleted in %s", name);

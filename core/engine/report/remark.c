@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/bucket.h"
 #include "core/engine/part.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/report/report.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
     report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
                  engine->names[event->cluster], event->remark.text);
     if (event->remark.warning)
-        pending_remark(entry, event->remark.text);
+        unstarted_remark(entry, event->remark.text);
     entry->workload->last_note = last_note;
     entry->workload->reported = reported;
 }

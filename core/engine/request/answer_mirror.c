@@ -10,7 +10,6 @@
 #include "core/engine/observe/observe.h"
 #include "core/engine/observe/observe_parts.h"
 #include "core/engine/part.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/report/report.h"
@@ -18,6 +17,7 @@
 #include "core/engine/request/pacing.h"
 #include "core/engine/status/repeat.h"
 #include "core/engine/store/backoff.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,7 +390,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     default:
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
         if (request->withdraws && answer_certainly_not_done(response->reason))
-            pending_kept(entry, mirror, response->reason);
+            unstarted_kept(entry, mirror, response->reason);
         mirror->facts.unsure |= response->reason == REASON_CONFLICT; // it has changed, or is another one
         if (reason_is_permanent(response->reason))
             report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",

@@ -4,7 +4,7 @@
 #include "core/engine/status/repeat.h"
 
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
 #include "core/engine/mirror/record.h"
@@ -54,7 +54,7 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
     bool withdrawn =
-        entry->workload->pending && entry->workload->pending->withdrawn_attempt == entry->workload->facts.attempt;
+        entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt == entry->workload->facts.attempt;
     if (withdrawn || entry->workload->facts.clean_attempt == entry->workload->facts.attempt ||
         entry->workload->facts.drained_attempt == entry->workload->facts.attempt)
         return false;

@@ -4,9 +4,9 @@
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
-#include "core/engine/pending/pending_mirror.h"
 #include "core/engine/queue.h"
 #include "core/engine/status/rival.h"
+#include "core/engine/unstarted/unstarted.h"
 
 void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const char *value = object_annotation(object, MARK_RETRY);
@@ -49,7 +49,7 @@ void retry_mirror(struct mirror *mirror) {
 
 void retry_free(struct entry *entry) {
     free_workload(entry->workload);
-    pending_drop(entry);
+    unstarted_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         retry_mirror(m);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/store/store.h"
 
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -181,9 +181,9 @@ void store_end_workload(struct store *store, struct entry *entry) {
     entry_set_object(store, entry, NULL);
     shared_text_clear(&workload->final_status);
     story_clear(&workload->story);
-    if (workload->pending)
-        free(workload->pending->remark);
-    free(workload->pending);
+    if (workload->unstarted)
+        free(workload->unstarted->remark);
+    free(workload->unstarted);
     free(workload->kueue_status);
     free(workload->rival);
     free(workload);

@@ -103,7 +103,7 @@ struct workload {
     int64_t ready_ns;                  // since when it could be placed for the first time; 0: it is, or is suspended
     struct capacity_claim *claim;      // see capacity.h; NULL: none
     struct unknown_worker *unknown;    // that its annotation names, see unknown.h; NULL: none
-    struct pending_facts *pending;     // see pending_mirror.h; NULL: none, owned
+    struct unstarted_facts *unstarted; // see unstarted.h; NULL: none, owned
     struct kueue_status *kueue_status; // of the management cluster's Kueue; NULL: it has no Workload there
     struct rival *rival;               // see rival.h; NULL: no other writer of its status was suspected; owned
     struct shared_text final_status;   // of a mirror that had finished when it was deleted, until its status is written

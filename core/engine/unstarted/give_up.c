@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Its own status says so where its API has words for that, and an Event in any case.
-#include "core/engine/pending/give_up.h"
+#include "core/engine/unstarted/give_up.h"
 
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/worker_reason.h"
 #include "core/engine/queue.h"
@@ -43,7 +43,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     AUTO_BUFFER(message, 8192);
     struct adapter_call call;
     char after[CLOCK_RFC3339_MAX];
-    clock_duration_text(entry->workload->pending->give_up_at_ns - entry->workload->pending->since_ns, after);
+    clock_duration_text(entry->workload->unstarted->give_up_at_ns - entry->workload->unstarted->since_ns, after);
     buffer_printf(&message, "no worker has started it within %s; ", after);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &message);
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
@@ -54,7 +54,7 @@ bool give_up(struct engine *engine, struct entry *entry) {
     bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
     adapter_call_end(&call);
     if (!written) {
-        entry->workload->pending->gave_up = true;
+        entry->workload->unstarted->gave_up = true;
         report(engine, entry, message.len > 0 ? message.data : "no worker accepts it",
                ". It is tried again when annotation " MARK_RETRY " is written, or a worker joins");
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/pending/pending_mirror.h"
+#include "core/engine/unstarted/unstarted.h"
 
 #include "core/adapter/phase.h"
 #include "core/engine/facts.h"
@@ -29,26 +29,26 @@ static int64_t waits_since_ns(const struct engine *engine, const struct entry *e
 }
 
 // It has run for long enough to forget what failed before.
-static bool has_run_long(const struct engine *engine, const struct pending_facts *facts) {
+static bool has_run_long(const struct engine *engine, const struct unstarted_facts *facts) {
     return facts->runs_since_ns && engine->now.mono_ns >= clock_after(facts->runs_since_ns, facts->timeout_ns);
 }
 
 // It runs no longer.
 static void stopped(const struct engine *engine, struct entry *entry) {
-    if (!entry->workload->pending)
+    if (!entry->workload->unstarted)
         return;
-    if (has_run_long(engine, entry->workload->pending))
-        pending_drop(entry);
+    if (has_run_long(engine, entry->workload->unstarted))
+        unstarted_drop(entry);
     else
-        entry->workload->pending->runs_since_ns = 0;
+        entry->workload->unstarted->runs_since_ns = 0;
 }
 
-void pending_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror, const wharf_phase *phase,
-                     bool same) {
+void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
+                       const wharf_phase *phase, bool same) {
     wharf_phase_kind kind = phase ? phase->phase : WHARF_PENDING;
     if (!same) {
         mirror->has_run = false;
-        mirror->facts.pending_since_ns = 0;
+        mirror->facts.unstarted_since_ns = 0;
     }
     if (kind == WHARF_SUSPENDED) // whatever ran there does not any longer
         mirror->has_run = false;
@@ -57,40 +57,40 @@ void pending_observe(const struct engine *engine, struct entry *entry, struct mi
     if (!mirror->has_run && mirror->facts.of_workload && mirror->facts.attempt == entry->workload->facts.attempt)
         stopped(engine, entry);
     if (mirror->has_run || mirror->stub)
-        mirror->facts.pending_since_ns = 0;
-    else if (mirror->facts.pending_since_ns == 0)
-        mirror->facts.pending_since_ns = waits_since_ns(engine, entry, mirror, phase);
+        mirror->facts.unstarted_since_ns = 0;
+    else if (mirror->facts.unstarted_since_ns == 0)
+        mirror->facts.unstarted_since_ns = waits_since_ns(engine, entry, mirror, phase);
 }
 
-void pending_resumed(const struct engine *engine, struct entry *entry) {
+void unstarted_resumed(const struct engine *engine, struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        if (m->facts.pending_since_ns)
-            m->facts.pending_since_ns = engine->now.mono_ns;
+        if (m->facts.unstarted_since_ns)
+            m->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 
-void pending_remark(struct entry *entry, const char *text) {
-    if (!entry->workload->pending)
+void unstarted_remark(struct entry *entry, const char *text) {
+    if (!entry->workload->unstarted)
         return;
     char *copy = strndup(text, STORY_MESSAGE);
     if (!copy)
         return;
-    free(entry->workload->pending->remark);
-    entry->workload->pending->remark = copy;
+    free(entry->workload->unstarted->remark);
+    entry->workload->unstarted->remark = copy;
 }
 
-void pending_drop(struct entry *entry) {
-    if (!entry->workload->pending)
+void unstarted_drop(struct entry *entry) {
+    if (!entry->workload->unstarted)
         return;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.tried = false;
-    free(entry->workload->pending->remark);
-    free(entry->workload->pending);
-    entry->workload->pending = NULL;
+    free(entry->workload->unstarted->remark);
+    free(entry->workload->unstarted);
+    entry->workload->unstarted = NULL;
 }
 
 // A worker rejected it, or did not start it.
 static bool has_failed(const struct entry *entry) {
-    if (entry->workload->pending && entry->workload->pending->noted_attempt)
+    if (entry->workload->unstarted && entry->workload->unstarted->noted_attempt)
         return true;
     for (const struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         if (m->facts.excluded_until_ns)
@@ -107,13 +107,13 @@ static bool is_concerned(struct engine *engine, struct entry *entry) {
     const struct mirror *placed = facts_placed_mirror(entry);
     if (!placed || placed->facts.being_deleted) {
         stopped(engine, entry);
-        return entry->workload->pending || has_failed(entry);
+        return entry->workload->unstarted || has_failed(entry);
     }
     if (placed->facts.finished)
         return false;
-    if (placed->facts.pending_since_ns)
+    if (placed->facts.unstarted_since_ns)
         return true;
-    struct pending_facts *facts = entry->workload->pending;
+    struct unstarted_facts *facts = entry->workload->unstarted;
     if (!facts || !has_failed(entry) || has_run_long(engine, facts))
         return false;
     if (facts->runs_since_ns == 0)
@@ -122,19 +122,20 @@ static bool is_concerned(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-static struct pending_facts *make(struct engine *engine, struct entry *entry) {
-    struct pending_facts *facts = calloc(1, sizeof *facts);
+static struct unstarted_facts *make(struct engine *engine, struct entry *entry) {
+    struct unstarted_facts *facts = calloc(1, sizeof *facts);
     const struct mirror *placed = facts_placed_mirror(entry);
     if (!facts)
         return NULL;
-    facts->since_ns = placed && placed->facts.pending_since_ns ? placed->facts.pending_since_ns : engine->now.mono_ns;
-    entry->workload->pending = facts;
+    facts->since_ns =
+        placed && placed->facts.unstarted_since_ns ? placed->facts.unstarted_since_ns : engine->now.mono_ns;
+    entry->workload->unstarted = facts;
     return facts;
 }
 
 // Its mirror is known to be gone: the worker is tried.
 static void note_tried(struct engine *engine, struct entry *entry) {
-    struct pending_facts *facts = entry->workload->pending;
+    struct unstarted_facts *facts = entry->workload->unstarted;
     uint32_t attempt = entry->workload->facts.attempt, cluster = entry->workload->facts.cluster;
     if (attempt == 0 || facts->withdrawn_attempt != attempt || entry->workload->facts.gone_attempt != attempt ||
         cluster == DECIDE_UNKNOWN_CLUSTER || facts->noted_attempt == attempt)
@@ -147,21 +148,21 @@ static void note_tried(struct engine *engine, struct entry *entry) {
     mirror->facts.tried = true;
     namespace_retry_wait(engine, entry, cluster, NULL);
     facts->round_at_ns =
-        engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, PENDING_ROUND_NS, PENDING_ROUND_MAX_NS);
+        engine->now.mono_ns + backoff_ns(engine, facts->rounds + 1U, UNSTARTED_ROUND_NS, UNSTARTED_ROUND_MAX_NS);
 }
 
 static void check(struct engine *engine, struct entry *entry) {
     if (!is_concerned(engine, entry)) {
-        pending_drop(entry);
+        unstarted_drop(entry);
         return;
     }
     const struct placement_rule *rule = placement_rule_of(engine, entry, NULL, NULL);
     int64_t give_up_ns = rule->give_up_after_ns;
     if (rule->pending_timeout_ns <= 0 && give_up_ns <= 0) {
-        pending_drop(entry);
+        unstarted_drop(entry);
         return;
     }
-    struct pending_facts *facts = entry->workload->pending ? entry->workload->pending : make(engine, entry);
+    struct unstarted_facts *facts = entry->workload->unstarted ? entry->workload->unstarted : make(engine, entry);
     if (!facts)
         return;
     facts->timeout_ns = rule->pending_timeout_ns;
@@ -179,18 +180,18 @@ static char *why_not(struct engine *engine, struct entry *entry, const struct mi
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     if (object)
         adapter_phase(&call, object, &phase);
-    const char *said = entry->workload->pending->remark ? entry->workload->pending->remark
-                       : phase.message                  ? phase.message
-                                                        : phase.reason;
-    clock_duration_text(entry->workload->pending->timeout_ns, timeout);
+    const char *said = entry->workload->unstarted->remark ? entry->workload->unstarted->remark
+                       : phase.message                    ? phase.message
+                                                          : phase.reason;
+    clock_duration_text(entry->workload->unstarted->timeout_ns, timeout);
     char *why = text_format("did not start within %s%s%s", timeout, said ? ": " : "", said ? said : "");
     adapter_call_end(&call);
     return why;
 }
 
-bool pending_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
+bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
     const char *version = doc_version(&engine->store, &mirror->doc);
-    if (!entry->workload->pending || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
+    if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
         mirror->facts.unsure = true; // its state is read first
         return false;
     }
@@ -201,9 +202,9 @@ bool pending_withdraw(struct engine *engine, struct entry *entry, struct mirror 
                          mirror->uid, version);
 }
 
-void pending_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     AUTO_TEXT why = why_not(engine, entry, mirror);
-    entry->workload->pending->withdrawn_attempt = entry->workload->facts.attempt;
+    entry->workload->unstarted->withdrawn_attempt = entry->workload->facts.attempt;
     story_withdrawn(engine, entry, "DidNotStart", why ? why : "");
     report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
                  "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
@@ -211,14 +212,14 @@ void pending_withdrawn(struct engine *engine, struct entry *entry, const struct 
                  entry->workload->facts.attempt);
 }
 
-void pending_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
+void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
     mirror->facts.unsure |= reason == REASON_CONFLICT; // it may have started: its newest state decides
-    if (entry->workload->pending)
-        entry->workload->pending->withdrawn_attempt = 0;
+    if (entry->workload->unstarted)
+        entry->workload->unstarted->withdrawn_attempt = 0;
 }
 
-void pending_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct pending_facts *facts = entry->workload->pending;
+void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster) {
+    struct unstarted_facts *facts = entry->workload->unstarted;
     struct mirror *chosen = entry_mirror(entry, cluster);
     if (!facts)
         return;
@@ -239,7 +240,7 @@ void pending_placed(struct engine *engine, struct entry *entry, size_t cluster) 
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     (void)engine;
-    facts->pending = entry->workload->pending;
+    facts->unstarted = entry->workload->unstarted;
 }
 
-const struct part part_pending = {.name = "unstarted mirrors", .before = check, .facts = facts};
+const struct part part_unstarted = {.name = "unstarted mirrors", .before = check, .facts = facts};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mirror that does not start, workers in which it did not, and a workload that no worker accepts: a part of decide().
-#ifndef WHARF_ENGINE_DECIDE_PENDING_H
-#define WHARF_ENGINE_DECIDE_PENDING_H
+#ifndef WHARF_ENGINE_DECIDE_UNSTARTED_H
+#define WHARF_ENGINE_DECIDE_UNSTARTED_H
 
 #include "core/engine/decide/decide.h"
 
-// Of a workload whose mirror waits to be started or that was rejected; see pending_mirror.h.
-struct pending_facts {
+// Of a workload whose mirror waits to be started or that was rejected; see unstarted.h.
+struct unstarted_facts {
     int64_t timeout_ns;         // placement.pendingTimeout; 0: a mirror may wait as long as it likes
     int64_t give_up_at_ns;      // CLOCK_NEVER: nothing is given up
     int64_t round_at_ns;        // workers that it did not start in are not tried again before that

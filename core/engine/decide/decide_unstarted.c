@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/decide/decide_pending.h"
+#include "core/engine/decide/decide_unstarted.h"
 
 #include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/placement_types.h"
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
-    return f->pending && f->pending->timeout_ns > 0 && m->pending_since_ns && !m->finished && !m->being_deleted &&
+    return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&
            !f->workload->suspended;
 }
 
@@ -19,7 +19,7 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
                                     struct action otherwise) {
     if (!is_waiting(f, m) || (otherwise.type != ACTION_NONE && otherwise.type != ACTION_WAIT))
         return otherwise;
-    int64_t at_ns = clock_after(m->pending_since_ns, f->pending->timeout_ns);
+    int64_t at_ns = clock_after(m->unstarted_since_ns, f->unstarted->timeout_ns);
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         if (!may_withdraw(f, m)) {
@@ -44,22 +44,22 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
 }
 
 bool decide_is_withdrawn(const struct decide_facts *f) {
-    return f->pending && f->workload->attempt && f->pending->withdrawn_attempt == f->workload->attempt;
+    return f->unstarted && f->workload->attempt && f->unstarted->withdrawn_attempt == f->workload->attempt;
 }
 
 bool decide_is_tried(const struct decide_facts *f, const struct mirror_facts *m) {
-    return f->pending && m && (m->tried || (f->pending->gave_up && m->excluded_until_ns));
+    return f->unstarted && m && (m->tried || (f->unstarted->gave_up && m->excluded_until_ns));
 }
 
 bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns) {
     bool any = false;
-    for (const struct mirror_facts *m = f->mirrors; m && f->pending && !f->pending->gave_up; m = m->next)
+    for (const struct mirror_facts *m = f->mirrors; m && f->unstarted && !f->unstarted->gave_up; m = m->next)
         any |= m->tried && decide_is_eligible(f, m->cluster);
     if (!any)
         return false;
-    if (f->pending->round_at_ns <= f->now_ns)
+    if (f->unstarted->round_at_ns <= f->now_ns)
         return true;
-    *next_ns = clock_earlier(*next_ns, f->pending->round_at_ns);
+    *next_ns = clock_earlier(*next_ns, f->unstarted->round_at_ns);
     return false;
 }
 
@@ -90,12 +90,12 @@ static bool is_refused_by_all(const struct decide_facts *f) {
 }
 
 bool decide_time_is_up(const struct decide_facts *f) {
-    const struct pending_facts *p = f->pending;
+    const struct unstarted_facts *p = f->unstarted;
     return p && !p->gave_up && p->rounds > 0 && p->give_up_at_ns <= f->now_ns && is_refused_by_all(f);
 }
 
 struct action decide_gives_up(const struct decide_facts *f, struct action nowhere) {
-    const struct pending_facts *p = f->pending;
+    const struct unstarted_facts *p = f->unstarted;
     if (!p || p->give_up_at_ns == CLOCK_NEVER)
         return nowhere;
     if (p->gave_up) {
