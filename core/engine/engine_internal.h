@@ -133,7 +133,7 @@ struct engine {
     struct pace **paces; // of clusters
     struct pace_options pacing;
     size_t turn_of;              // see pacing_next
-    int64_t remarks_full_ns;     // of the bucket of remarks, see remark.c
+    int64_t pod_reports_full_ns; // of the bucket of remarks, see pod_report.c
     struct throttle other_hosts; // writes by another host with the same origin
     struct shard *shards;        // see shard.h; NULL: all entries are this host's
     uint32_t n_shards;

@@ -36,12 +36,12 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         for (size_t i = 0; i < WORKER_SETTINGS_TEXTS; i++)
             out[i] = worker_settings_text(&event->worker, i);
         break;
-    case EVENT_REMARK:
-        out[0] = &event->remark.namespace_;
-        out[1] = &event->remark.name;
-        out[2] = &event->remark.uid;
-        out[3] = &event->remark.reason;
-        out[4] = &event->remark.text;
+    case EVENT_POD_REPORT:
+        out[0] = &event->pod_report.namespace_;
+        out[1] = &event->pod_report.name;
+        out[2] = &event->pod_report.uid;
+        out[3] = &event->pod_report.reason;
+        out[4] = &event->pod_report.text;
         break;
     case EVENT_NAMESPACE:
         out[0] = &event->namespace_.name;

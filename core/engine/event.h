@@ -18,25 +18,25 @@
 #define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
-    EVENT_LISTING,   // a list of (cluster, kind) begins
-    EVENT_SEEN,      // an object's current state
-    EVENT_GONE,      // an object was deleted
-    EVENT_LISTED,    // the list is complete
-    EVENT_STATE,     // the watch of (cluster, kind) changed its state
-    EVENT_ANSWER,    // the answer to a command
-    EVENT_CONTACT,   // of a cluster: whether it is reachable
-    EVENT_IDENTITY,  // of a cluster: the uid of its namespace kube-system, at each connection
-    EVENT_REWOUND,   // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
-    EVENT_WORKER,    // a worker joined, left, or has another policy
-    EVENT_REMARK,    // of a mirror: something about its pods, to be told on its workload
-    EVENT_TIME,      // time has passed
-    EVENT_LEASE,     // of a shard: until when this host holds its lease
-    EVENT_NAMESPACE, // of the management cluster: its labels
-    EVENT_QUEUED,    // of a workload or mirror: how the Kueue of its cluster has it queued
-    EVENT_CAPACITY,  // of a worker: what is left of its nodes
-    EVENT_FIELD,     // of a kind of the management cluster: whether its API has the field managedBy
-    EVENT_FENCE,     // of a worker: what is known of the guard there
-    EVENT_DENIED     // of a kind in a worker: a right that it needs and that the worker denies
+    EVENT_LISTING,    // a list of (cluster, kind) begins
+    EVENT_SEEN,       // an object's current state
+    EVENT_GONE,       // an object was deleted
+    EVENT_LISTED,     // the list is complete
+    EVENT_STATE,      // the watch of (cluster, kind) changed its state
+    EVENT_ANSWER,     // the answer to a command
+    EVENT_CONTACT,    // of a cluster: whether it is reachable
+    EVENT_IDENTITY,   // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_REWOUND,    // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_WORKER,     // a worker joined, left, or has another policy
+    EVENT_POD_REPORT, // of a mirror: something about its pods, to be told on its workload
+    EVENT_TIME,       // time has passed
+    EVENT_LEASE,      // of a shard: until when this host holds its lease
+    EVENT_NAMESPACE,  // of the management cluster: its labels
+    EVENT_QUEUED,     // of a workload or mirror: how the Kueue of its cluster has it queued
+    EVENT_CAPACITY,   // of a worker: what is left of its nodes
+    EVENT_FIELD,      // of a kind of the management cluster: whether its API has the field managedBy
+    EVENT_FENCE,      // of a worker: what is known of the guard there
+    EVENT_DENIED      // of a kind in a worker: a right that it needs and that the worker denies
 };
 
 enum namespace_news {
@@ -93,7 +93,7 @@ struct engine_event {
             const char *namespace_, *name, *uid; // of the mirror
             const char *reason, *text;
             bool warning;
-        } remark; // REMARK
+        } pod_report; // POD_REPORT
         struct {
             uint32_t shard;
             int64_t until_ns; // monotonic; 0: it is not held

@@ -84,7 +84,7 @@ struct stats_cluster {
     char refused[256];              // why it is refused (identity.c), "": it is not
     uint64_t orphans_held;          // orphans that are not deleted yet, see orphans.c
     uint64_t unsealed;              // objects seen with the host's marks but no valid seal
-    uint64_t remarks_refused;       // remarks on what is not a mirror of this host, or over its limit
+    uint64_t pod_reports_refused;   // remarks on what is not a mirror of this host, or over its limit
     struct stats_capacity capacity;
     enum guard_state guard;
     int64_t guard_since_ns; // wall clock

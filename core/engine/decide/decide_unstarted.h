@@ -12,7 +12,7 @@ struct unstarted_facts {
     int64_t round_at_ns;        // workers that it did not start in are not tried again before that
     int64_t since_ns;           // when it was first tried
     int64_t runs_since_ns;      // since when a mirror that was placed after others had failed runs; 0: none does
-    char *remark;               // the last about its pods, owned; or NULL
+    char *pod_report;           // the last about its pods, owned; or NULL
     uint32_t withdrawn_attempt; // its mirror was, or is being, deleted because it did not start; 0: none
     uint32_t noted_attempt;     // the last one whose worker was noted as tried
     uint16_t rounds;            // complete ones

@@ -182,7 +182,7 @@ void store_end_workload(struct store *store, struct entry *entry) {
     shared_text_clear(&workload->final_status);
     story_clear(&workload->story);
     if (workload->unstarted)
-        free(workload->unstarted->remark);
+        free(workload->unstarted->pod_report);
     free(workload->unstarted);
     free(workload->kueue_status);
     free(workload->rival);

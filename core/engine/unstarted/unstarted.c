@@ -68,14 +68,14 @@ void unstarted_resumed(const struct engine *engine, struct entry *entry) {
             m->facts.unstarted_since_ns = engine->now.mono_ns;
 }
 
-void unstarted_remark(struct entry *entry, const char *text) {
+void unstarted_pod_report(struct entry *entry, const char *text) {
     if (!entry->workload->unstarted)
         return;
     char *copy = strndup(text, STORY_MESSAGE);
     if (!copy)
         return;
-    free(entry->workload->unstarted->remark);
-    entry->workload->unstarted->remark = copy;
+    free(entry->workload->unstarted->pod_report);
+    entry->workload->unstarted->pod_report = copy;
 }
 
 void unstarted_drop(struct entry *entry) {
@@ -83,7 +83,7 @@ void unstarted_drop(struct entry *entry) {
         return;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         m->facts.tried = false;
-    free(entry->workload->unstarted->remark);
+    free(entry->workload->unstarted->pod_report);
     free(entry->workload->unstarted);
     entry->workload->unstarted = NULL;
 }
@@ -180,9 +180,9 @@ static char *why_not(struct engine *engine, struct entry *entry, const struct mi
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     if (object)
         adapter_phase(&call, object, &phase);
-    const char *said = entry->workload->unstarted->remark ? entry->workload->unstarted->remark
-                       : phase.message                    ? phase.message
-                                                          : phase.reason;
+    const char *said = entry->workload->unstarted->pod_report ? entry->workload->unstarted->pod_report
+                       : phase.message                        ? phase.message
+                                                              : phase.reason;
     clock_duration_text(entry->workload->unstarted->timeout_ns, timeout);
     char *why = text_format("did not start within %s%s%s", timeout, said ? ": " : "", said ? said : "");
     adapter_call_end(&call);
@@ -228,8 +228,8 @@ void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster
         facts->rounds = 0;
         facts->since_ns = engine->now.mono_ns;
     }
-    free(facts->remark);
-    facts->remark = NULL;
+    free(facts->pod_report);
+    facts->pod_report = NULL;
     if (!chosen || !chosen->facts.tried)
         return;
     if (facts->rounds < UINT16_MAX)

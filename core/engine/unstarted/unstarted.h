@@ -18,7 +18,7 @@ void unstarted_observe(const struct engine *engine, struct entry *entry, struct 
 // The workload is suspended no longer: its mirror has the whole time again.
 void unstarted_resumed(const struct engine *engine, struct entry *entry);
 // Something was told about the mirror's pods.
-void unstarted_remark(struct entry *entry, const char *text);
+void unstarted_pod_report(struct entry *entry, const char *text);
 
 void unstarted_drop(struct entry *entry);
 

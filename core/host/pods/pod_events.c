@@ -403,14 +403,14 @@ static void notice(void *state, const struct cluster_notice *notice) {
 static void on_report(void *ctx, const struct pod_report *report) {
     struct pod_events *events = ctx;
     meter_pods(events->meter, METER_PODS_REPORTED, 1);
-    cluster_post(events->scope, &(struct engine_event){.type = EVENT_REMARK,
+    cluster_post(events->scope, &(struct engine_event){.type = EVENT_POD_REPORT,
                                                        .kind = report->mirror.kind,
-                                                       .remark = {.namespace_ = report->mirror.namespace_,
-                                                                  .name = report->mirror.name,
-                                                                  .uid = report->mirror.uid,
-                                                                  .reason = report->reason,
-                                                                  .text = report->text,
-                                                                  .warning = report->warning}});
+                                                       .pod_report = {.namespace_ = report->mirror.namespace_,
+                                                                      .name = report->mirror.name,
+                                                                      .uid = report->mirror.uid,
+                                                                      .reason = report->reason,
+                                                                      .text = report->text,
+                                                                      .warning = report->warning}});
 }
 
 static int64_t step(void *state, struct moment now) {

@@ -79,7 +79,7 @@ static void print_dropped_pod_events(const struct host_snapshot *s, struct buffe
                 metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", reasons[i]}),
                                s->readings[c].meter.pod_events[i]);
         metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", "host-limit"}),
-                       s->stats.clusters[c].remarks_refused);
+                       s->stats.clusters[c].pod_reports_refused);
     }
 }
 

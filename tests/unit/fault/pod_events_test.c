@@ -41,7 +41,7 @@ static unsigned told;
 
 static void take(void *ctx, struct engine_event *event) {
     (void)ctx;
-    assert_string_equal(event->remark.text, "pod a-1: x");
+    assert_string_equal(event->pod_report.text, "pod a-1: x");
     told++;
 }
 

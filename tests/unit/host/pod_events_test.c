@@ -41,9 +41,10 @@ static void take(void *ctx, struct engine_event *event) {
     struct stand *stand = ctx;
     struct engine_event own;
     assert_null(engine_event_own(event, &own)); // as the inbox does
-    assert_int_equal(own.type, EVENT_REMARK);
-    buffer_printf(&stand->told, "%zu %s/%s %s %s%s: %s;", own.kind, own.remark.namespace_, own.remark.name,
-                  own.remark.uid, own.remark.warning ? "" : "normal ", own.remark.reason, own.remark.text);
+    assert_int_equal(own.type, EVENT_POD_REPORT);
+    buffer_printf(&stand->told, "%zu %s/%s %s %s%s: %s;", own.kind, own.pod_report.namespace_, own.pod_report.name,
+                  own.pod_report.uid, own.pod_report.warning ? "" : "normal ", own.pod_report.reason,
+                  own.pod_report.text);
     engine_event_clear(&own);
 }
 

@@ -6,33 +6,34 @@
 
 #include <string.h>
 
-#define REMARKS_BURST 100
-#define REMARK_NS CLOCK_SECOND
+#define POD_REPORTS_BURST 100
+#define POD_REPORT_NS CLOCK_SECOND
 
 static struct entry *find(const struct engine *engine, const struct engine_event *event) {
-    struct entry *entry = store_get(&engine->store, event->kind, event->remark.namespace_, event->remark.name);
+    struct entry *entry = store_get(&engine->store, event->kind, event->pod_report.namespace_, event->pod_report.name);
     const struct mirror *m = entry ? entry_mirror(entry, event->cluster) : NULL;
     bool known = m && m->facts.present && m->facts.of_workload && entry->workload->facts.exists &&
-                 strcmp(m->uid, event->remark.uid) == 0;
+                 strcmp(m->uid, event->pod_report.uid) == 0;
     return known ? entry : NULL;
 }
 
 static void take_event(struct engine *engine, struct engine_event *event) {
     struct entry *entry = find(engine, event);
-    if (!entry || !bucket_take(&engine->remarks_full_ns, engine->now.mono_ns, REMARK_NS, REMARKS_BURST)) {
-        engine->stats.clusters[event->cluster].remarks_refused++;
+    if (!entry || !bucket_take(&engine->pod_reports_full_ns, engine->now.mono_ns, POD_REPORT_NS, POD_REPORTS_BURST)) {
+        engine->stats.clusters[event->cluster].pod_reports_refused++;
         return;
     }
     // What was told of the workload itself is not affected: a repeated remark is counted by the recorder.
     uint32_t last_note = entry->workload->last_note;
     bool reported = entry->workload->reported;
     entry->workload->last_note = 0;
-    report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
-                 engine->names[event->cluster], event->remark.text);
-    if (event->remark.warning)
-        unstarted_remark(entry, event->remark.text);
+    report_event(engine, entry, event->pod_report.warning, event->pod_report.reason, "RunPods", "%s: %s",
+                 engine->names[event->cluster], event->pod_report.text);
+    if (event->pod_report.warning)
+        unstarted_pod_report(entry, event->pod_report.text);
     entry->workload->last_note = last_note;
     entry->workload->reported = reported;
 }
 
-const struct part part_pod_report = {.name = "pod reports", .events = PART_EVENT(EVENT_REMARK), .event = take_event};
+const struct part part_pod_report = {
+    .name = "pod reports", .events = PART_EVENT(EVENT_POD_REPORT), .event = take_event};
