@@ -14,9 +14,9 @@
 #include "core/engine/limits/limit.h"
 #include "core/engine/limits/orphans.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/observe/distrust.h"
 #include "core/engine/observe/observe_parts.h"
 #include "core/engine/observe/rewound.h"
+#include "core/engine/observe/stale_version.h"
 #include "core/engine/part.h"
 #include "core/engine/pause/pause.h"
 #include "core/engine/placement/completions.h"
@@ -172,7 +172,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         return;
     }
     if (had && observe_is_stale(engine, &entry->workload->doc, entry->workload->stub, object)) {
-        distrust_listed(engine, entry, object);
+        stale_version_listed(engine, entry, object);
         object_free(object);
         return;
     }

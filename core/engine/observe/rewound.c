@@ -7,7 +7,7 @@
 #include "core/engine/clusters/identity.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/observe/distrust.h"
+#include "core/engine/observe/stale_version.h"
 #include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 // Its annotation says what was carried to it.
-static void distrust_mirror(struct mirror *m) {
-    distrust_doc(&m->doc);
+static void stale_version_reset_mirror(struct mirror *m) {
+    stale_version_reset_doc(&m->doc);
     free(m->record);
     m->record = NULL;
     m->record_unsure = m->suspension_reported = false;
@@ -39,9 +39,9 @@ static void on_restored(struct engine *engine, struct engine_event *event) {
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
         if (m)
-            distrust_mirror(m);
+            stale_version_reset_mirror(m);
         else if (cluster == ENGINE_MANAGEMENT)
-            distrust_workload(e);
+            stale_version_reset_workload(e);
     }
     if (cluster == ENGINE_MANAGEMENT)
         cluster_suspect_deletions(engine, kind, true);

@@ -4,8 +4,8 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/limits/orphans.h"
-#include "core/engine/observe/distrust.h"
 #include "core/engine/observe/observe.h"
+#include "core/engine/observe/stale_version.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
@@ -41,15 +41,15 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct r
                       struct response *response) {
     if (response->reason != REASON_OK)
         return response->reason == REASON_NOT_FOUND && !entry->workload->facts.exists;
-    bool rewound = distrust_is_due(engine, entry);
+    bool stale = stale_version_must_read(engine, entry);
     if (entry->workload->facts.exists)
         entry->workload->listed_older = false;
     if (!response->object) // too large: what is known is older, unless it is a stub
         return entry->workload->facts.exists && entry->workload->facts.too_large;
     if (is_gone(entry, request, response->object))
         return false;
-    if (rewound && is_older(engine, entry, response->object))
-        distrust_workload(entry);
+    if (stale && is_older(engine, entry, response->object))
+        stale_version_reset_workload(entry);
     if (!is_older(engine, entry, response->object))
         observe_seen(engine, ENGINE_MANAGEMENT, entry->kind, answer_take_object(response));
     return true;

@@ -2,7 +2,7 @@
 #include "core/engine/request/confirm.h"
 
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/observe/distrust.h"
+#include "core/engine/observe/stale_version.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
@@ -13,11 +13,11 @@ static bool is_in_worker(const struct action *action) {
 }
 
 struct action confirm_action(struct engine *engine, struct entry *entry, struct action action) {
-    bool rewound = distrust_is_due(engine, entry);
-    if (!rewound && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
+    bool stale = stale_version_must_read(engine, entry);
+    if (!stale && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
         return action;
-    const char *why = rewound ? "the list has an older version than is known: the workload is read"
-                              : "another host may have written it last: the workload is read";
+    const char *why = stale ? "the list has an older version than is known: the workload is read"
+                            : "another host may have written it last: the workload is read";
     struct action read = {.type = ACTION_READ, .cluster = ENGINE_MANAGEMENT, .why = why};
     if (entry->busy)
         return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};

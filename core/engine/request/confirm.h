@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before the first write in a worker in a new term, the workload is read: see shard.h. So is one of which a list had an
-// older version: see distrust.h.
+// older version: see stale_version.h.
 #ifndef WHARF_ENGINE_CONFIRM_H
 #define WHARF_ENGINE_CONFIRM_H
 

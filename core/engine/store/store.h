@@ -130,7 +130,7 @@ struct workload {
     bool unknown_unfinished : 1;        // counted there
     bool unschedulable_told : 1;        // since it began to wait
     bool labelled : 1;                  // its label has named its cluster
-    bool listed_older : 1;              // the last list had an older version of it, see distrust_is_due
+    bool listed_older : 1;              // the last list had an older version of it, see stale_version_must_read
     bool uncompared : 1;                // an accepted status: with what the server made of it (noop_patch_hash)
     bool stub : 1;                      // doc is one (object.h)
     bool has_placement_annotations : 1; // it has annotations that say where it may go

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/observe/distrust.h"
+#include "core/engine/observe/stale_version.h"
 
 #include "core/engine/clusters/cluster_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void distrust_doc(struct doc *doc) {
+void stale_version_reset_doc(struct doc *doc) {
     if (doc->text.own)
         memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
 }
 
-void distrust_workload(struct entry *e) {
+void stale_version_reset_workload(struct entry *e) {
     if (!e->workload->facts.exists)
         return;
-    distrust_doc(&e->workload->doc);
+    stale_version_reset_doc(&e->workload->doc);
     e->workload->carry_hash = e->workload->noop_patch_hash = 0;
     e->workload->generation = 0;
 }
@@ -25,13 +25,13 @@ static int compare(struct engine *engine, struct entry *entry, const char *versi
     return comparable ? order : 0;
 }
 
-void distrust_listed(struct engine *engine, struct entry *entry, const struct object *object) {
+void stale_version_listed(struct engine *engine, struct entry *entry, const struct object *object) {
     if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
         return;
     entry->workload->listed_older = compare(engine, entry, object_version(object->value)) < 0;
 }
 
-bool distrust_is_due(struct engine *engine, struct entry *entry) {
+bool stale_version_must_read(struct engine *engine, struct entry *entry) {
     const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     char revision[24];
     if (!entry->workload->listed_older || !entry->workload->facts.exists || !watch->listed || watch->revision == 0)
