@@ -17,7 +17,7 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
     case EVENT_LISTED:
         out[0] = &event->version;
         break;
-    case EVENT_REWOUND:
+    case EVENT_RESTORED:
     case EVENT_DENIED:
         out[0] = &event->problem;
         break;

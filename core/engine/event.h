@@ -26,7 +26,7 @@ enum event_type {
     EVENT_ANSWER,     // the answer to a command
     EVENT_CONTACT,    // of a cluster: whether it is reachable
     EVENT_IDENTITY,   // of a cluster: the uid of its namespace kube-system, at each connection
-    EVENT_REWOUND,    // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_RESTORED,   // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
     EVENT_WORKER,     // a worker joined, left, or has another policy
     EVENT_POD_REPORT, // of a mirror: something about its pods, to be told on its workload
     EVENT_TIME,       // time has passed
@@ -66,7 +66,7 @@ struct engine_event {
     union {
         struct object *object; // SEEN, GONE: taken by the engine
         const char *version;   // LISTING, LISTED: the API version served
-        const char *problem;   // REWOUND: why, or NULL; DENIED: what is denied, or NULL: nothing is
+        const char *problem;   // RESTORED: why, or NULL; DENIED: what is denied, or NULL: nothing is
         struct {
             enum reflector_state state;
             const char *problem; // for LOST and ABSENT, or NULL

@@ -34,7 +34,7 @@ static void log_state(const struct host *host, const struct engine_event *event)
 void host_log_event(const struct host *host, const struct engine_event *event) {
     if (event->type == EVENT_CONTACT)
         log_contact(host, event);
-    else if (event->type == EVENT_REWOUND)
+    else if (event->type == EVENT_RESTORED)
         log_fields(LOG_WARN,
                    "resourceVersions went backwards: the cluster was restored or wiped, and its objects are listed "
                    "again before anything is done",

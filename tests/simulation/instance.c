@@ -144,7 +144,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
         note_identity(trial, event);
     if (event->type == EVENT_IDENTITY)
         promises_identity(trial, event->cluster, event->identity.uid);
-    if (event->type == EVENT_REWOUND)
+    if (event->type == EVENT_RESTORED)
         note_rewound(trial, event);
     intake_before(trial, event);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;

@@ -121,11 +121,11 @@ void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t c
     entry->workload->active_in = cluster;
 }
 
-void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound) {
+void cluster_suspect_deletions(struct engine *engine, size_t kind, bool restored) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     watch->suspect_until_ns = clock_after(engine->now.mono_ns, engine->settings.orphan_grace_ns);
-    if (rewound)
-        watch->rewound_until_ns = watch->suspect_until_ns;
+    if (restored)
+        watch->restored_until_ns = watch->suspect_until_ns;
 }
 
 void cluster_relist(struct engine *engine, size_t cluster, size_t kind) {

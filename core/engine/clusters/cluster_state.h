@@ -17,20 +17,20 @@ struct watch_state { // one kind in one cluster
     bool listing, listed, settled;
     uint32_t epoch; // of the current or last list
     int64_t lost_since_ns;
-    const char *version;      // served, one of the kind's; NULL: not known
-    uint8_t paused;           // enum pause, bits
-    bool overflowed;          // PAUSE_FULL, in the current list
-    bool large_ignored;       // of the worker's mirrors, some, see large_mirrors.h
-    uint32_t disowned;        // management: workloads no longer delegated, since a delegated one was last seen
-    uint32_t status_failures; // PAUSE_STATUS
-    struct also_run also_run; // management
-    int64_t status_at_ns;     // no status is written before that
-    int64_t suspect_until_ns; // management: until then, the absence of a workload does not mean that it was deleted
-    uint32_t rewinds;         // how often its resourceVersions went backwards
-    int64_t revision;         // management: the newest resourceVersion known; 0: none
-    int64_t asked_ns;         // management: when limit.c asked for a list that is not complete yet; 0: it did not
-    int64_t rewound_until_ns; // management: until then, a deletion that was seen is not trusted either
-    int64_t doubted_until_ns; // management: until then, it is not listed again because a read finds less than it
+    const char *version;       // served, one of the kind's; NULL: not known
+    uint8_t paused;            // enum pause, bits
+    bool overflowed;           // PAUSE_FULL, in the current list
+    bool large_ignored;        // of the worker's mirrors, some, see large_mirrors.h
+    uint32_t disowned;         // management: workloads no longer delegated, since a delegated one was last seen
+    uint32_t status_failures;  // PAUSE_STATUS
+    struct also_run also_run;  // management
+    int64_t status_at_ns;      // no status is written before that
+    int64_t suspect_until_ns;  // management: until then, the absence of a workload does not mean that it was deleted
+    uint32_t restorations;     // how often its resourceVersions went backwards
+    int64_t revision;          // management: the newest resourceVersion known; 0: none
+    int64_t asked_ns;          // management: when limit.c asked for a list that is not complete yet; 0: it did not
+    int64_t restored_until_ns; // management: until then, a deletion that was seen is not trusted either
+    int64_t doubted_until_ns;  // management: until then, it is not listed again because a read finds less than it
 };
 
 enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8 };
@@ -79,7 +79,7 @@ void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster);
 
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster); // 0: none
 // For the next orphanGrace, a workload's absence from the management cluster does not count as its deletion.
-void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound);
+void cluster_suspect_deletions(struct engine *engine, size_t kind, bool restored);
 // Requests a relist.
 void cluster_relist(struct engine *engine, size_t cluster, size_t kind);
 

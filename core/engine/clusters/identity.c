@@ -198,7 +198,7 @@ void identity_left(struct engine *engine) {
 static bool is_lost(const struct engine *engine, const struct engine_event *event) {
     if (event->type == EVENT_STATE)
         return event->watch.state == REFLECTOR_LOST;
-    return event->type == EVENT_REWOUND ||
+    return event->type == EVENT_RESTORED ||
            (event->contact.state == CONTACT_LOST && engine->contacts[event->cluster] != CONTACT_LOST);
 }
 
@@ -211,7 +211,7 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 
 const struct part part_identity = {.name = "identity",
                                    .events = PART_EVENT(EVENT_IDENTITY) | PART_EVENT(EVENT_STATE) |
-                                             PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_REWOUND),
+                                             PART_EVENT(EVENT_CONTACT) | PART_EVENT(EVENT_RESTORED),
                                    .event = on_event};
 
 const char *engine_identity(const struct engine *engine, size_t cluster) {

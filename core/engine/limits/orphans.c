@@ -38,7 +38,7 @@ static uint64_t uid_hash(const char *uid) {
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid) {
     entry->deleted_uid = uid_hash(uid);
     entry->deletion_is_certain =
-        cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->rewound_until_ns <= engine->now.mono_ns;
+        cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->restored_until_ns <= engine->now.mono_ns;
     queue_entry(engine, entry);
 }
 

@@ -15,7 +15,7 @@
 #include "core/engine/limits/orphans.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/observe_parts.h"
-#include "core/engine/observe/rewound.h"
+#include "core/engine/observe/restored.h"
 #include "core/engine/observe/stale_version.h"
 #include "core/engine/part.h"
 #include "core/engine/pause/pause.h"
@@ -189,7 +189,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     read_workload(engine, entry, doc_tree(&engine->store, &entry->workload->doc), had);
     if (!had && entry->workload->facts.attempt > 1) // by an earlier process, nobody knows where
         entry->workload->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
-    rewound_finished(engine, entry, &text, restored);
+    restored_finished(engine, entry, &text, restored);
     rival_observed(engine, entry, had && !restored);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         observe_set_of_workload(entry, m);

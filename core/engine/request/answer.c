@@ -6,7 +6,7 @@
 #include "core/engine/limits/large_mirrors.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/observe/rewound.h"
+#include "core/engine/observe/restored.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/answer_parts.h"
@@ -83,7 +83,7 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     enum verb verb = verbs[request.type];
     pacing_answered(engine, request.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
                     response, event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
-    rewound_answer(engine, &request, response);
+    restored_answer(engine, &request, response);
     if (response->object && request.cluster != ENGINE_MANAGEMENT)
         large_mirrors_bound(engine, request.cluster, entry->kind, &response->object);
     if (response->object && response->object->too_large) { // a stub does not show what was written

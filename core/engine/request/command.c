@@ -80,7 +80,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     request->type = spec->type;
     request->entry = entry;
     request->cluster = spec->cluster;
-    request->rewinds = cluster_watch(engine, spec->cluster, entry->kind)->rewinds;
+    request->restorations = cluster_watch(engine, spec->cluster, entry->kind)->restorations;
     request->workload = text_hash(TEXT_HASH, entry->workload->uid);
     request->attempt = spec->attempt;
     request->patch_hash = spec->patch_hash;

@@ -27,7 +27,7 @@ struct request_in_flight {
     enum request_type type;
     struct entry *entry;
     uint32_t cluster, attempt, next_free;
-    uint32_t rewinds;            // of the watch when it was sent
+    uint32_t restorations;       // of the watch when it was sent
     uint64_t workload;           // text_hash of the workload's uid then
     bool was_clean;              // CREATE: no create of this attempt was sent before
     uint64_t patch_hash, wanted; // see command_spec

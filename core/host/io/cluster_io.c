@@ -134,7 +134,7 @@ static void on_rewound(void *ctx, const char *problem) {
     w->rewound = true;
     io->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(io->scope.probe);
-    post(io, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
+    post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->kind, .problem = problem});
     // A rewind seen for one kind applies to all.
     for (size_t k = 0; k < io->n_kinds && !known; k++)
         if (!io->kinds[k]->rewound) {

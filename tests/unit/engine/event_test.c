@@ -74,7 +74,7 @@ static void why_a_watch_is_lost_is_copied(void **state) {
     assert_int_equal(copy.watch.state, REFLECTOR_LOST);
     engine_event_clear(&copy);
     fill(&poster);
-    event = (struct engine_event){.type = EVENT_REWOUND, .cluster = 1, .problem = poster.problem};
+    event = (struct engine_event){.type = EVENT_RESTORED, .cluster = 1, .problem = poster.problem};
     copy = own(&event, &poster);
     assert_string_equal(copy.problem, "refused");
     engine_event_clear(&copy);

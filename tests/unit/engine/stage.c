@@ -257,7 +257,7 @@ void stage_back(struct stage *stage, size_t cluster, const struct world_copy *co
         world_wipe(stage->clusters[cluster], stage->now.wall_ns);
     stage->user = false;
     stage_step(stage,
-               &(struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "its versions went back"});
+               &(struct engine_event){.type = EVENT_RESTORED, .cluster = cluster, .problem = "its versions went back"});
     stage_connect(stage, cluster);
 }
 

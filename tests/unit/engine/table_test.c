@@ -216,7 +216,7 @@ static void happen(struct table *table, const char *token) {
     else if (*token == 'I')
         play_identity(&table->play, cluster, token + 3);
     else if (*token == 'R') {
-        play_tell(&table->play, (struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "older"});
+        play_tell(&table->play, (struct engine_event){.type = EVENT_RESTORED, .cluster = cluster, .problem = "older"});
         connect(table, cluster, token[2] == ':' ? token + 3 : "");
     } else if (*token == 'S')
         list(table, cluster, token[2] == ':' ? token + 3 : "");

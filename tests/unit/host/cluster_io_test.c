@@ -38,7 +38,7 @@ static void tell_own(struct stand *stand, const struct engine_event *event) {
     static const char *const types[] = {
         [EVENT_LISTING] = "listing", [EVENT_SEEN] = "seen",         [EVENT_GONE] = "gone",
         [EVENT_LISTED] = "listed",   [EVENT_STATE] = "state",       [EVENT_ANSWER] = "answer",
-        [EVENT_CONTACT] = "contact", [EVENT_IDENTITY] = "identity", [EVENT_REWOUND] = "rewound"};
+        [EVENT_CONTACT] = "contact", [EVENT_IDENTITY] = "identity", [EVENT_RESTORED] = "rewound"};
     buffer_printf(told, "%zu/%zu %s", event->cluster, event->kind, types[event->type]);
     switch (event->type) {
     case EVENT_LISTING:

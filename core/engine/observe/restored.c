@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 9. A cluster's resourceVersions went backwards: it was restored from a backup, or wiped. Its known state is
 // compared with the list that follows; until that is complete nothing is done.
-#include "core/engine/observe/rewound.h"
+#include "core/engine/observe/restored.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/identity.h"
@@ -34,7 +34,7 @@ static void on_restored(struct engine *engine, struct engine_event *event) {
     if (watch->state == REFLECTOR_CONNECTED && watch->listed)
         watch->lost_since_ns = engine->now.mono_ns;
     watch->listed = false;
-    watch->rewinds++;
+    watch->restorations++;
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
@@ -48,8 +48,8 @@ static void on_restored(struct engine *engine, struct engine_event *event) {
     cluster_changed(engine, cluster);
 }
 
-void rewound_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response) {
-    if (request->rewinds == cluster_watch(engine, request->cluster, request->entry->kind)->rewinds)
+void restored_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response) {
+    if (request->restorations == cluster_watch(engine, request->cluster, request->entry->kind)->restorations)
         return;
     object_free(response->object);
     response->object = NULL;
@@ -57,7 +57,7 @@ void rewound_answer(const struct engine *engine, const struct request_in_flight 
         response->reason = REASON_UNKNOWN_OUTCOME;
 }
 
-void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
+void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored) {
     if (!text->own || entry->workload->facts.finished) {
         shared_text_clear(text);
         return;
@@ -73,4 +73,4 @@ void rewound_finished(struct engine *engine, struct entry *entry, struct shared_
                        "it is not run again");
 }
 
-const struct part part_restored = {.name = "restored", .events = PART_EVENT(EVENT_REWOUND), .event = on_restored};
+const struct part part_restored = {.name = "restored", .events = PART_EVENT(EVENT_RESTORED), .event = on_restored};
