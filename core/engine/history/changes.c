@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/history/changes.h"
 
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static uint32_t mix(uint32_t hash, uint64_t value) {
 
 static uint32_t shown(const struct entry *entry) {
     const struct workload_facts *facts = &entry->workload->facts;
-    const struct attempt *attempt = entry->workload->story.newest;
+    const struct attempt *attempt = entry->workload->attempts.newest;
     uint32_t hash = mix(1, facts->cluster);
     hash = mix(hash, facts->attempt);
     hash = mix(hash, (uint64_t)entry->workload->phase << 2 | (uint64_t)facts->suspended << 1 | facts->being_deleted);
@@ -82,7 +82,7 @@ static uint32_t shown(const struct entry *entry) {
 
 static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
     struct last_change *change = &entry->workload->change;
-    story_follow(engine, entry);
+    attempt_history_follow(engine, entry);
     if (action->waiting != WAITING_ANSWER) {
         change->until_ns = action->type == ACTION_WAIT ? action->at_ns : CLOCK_NEVER;
         change->waits_for = (uint32_t)action->cluster;
@@ -108,7 +108,7 @@ static void remember_gone(struct changes *changes, size_t kind, const char *key)
 
 static void forget(struct engine *engine, struct entry *entry) {
     bool listed = entry->workload->change.sequence;
-    story_clear(&entry->workload->story);
+    attempt_history_clear(&entry->workload->attempts);
     unlink_entry(engine->changes, entry);
     entry->workload->change = (struct last_change){.until_ns = CLOCK_NEVER};
     if (listed)

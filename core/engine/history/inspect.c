@@ -56,7 +56,7 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
 // `space` has room for a namespace.
 static void fill_workload(const struct engine *engine, const struct entry *entry, struct moment now, char space[254],
                           struct workload_view *view) {
-    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->story.newest : NULL;
+    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->attempts.newest : NULL;
     entry_namespace(entry, space);
     *view = (struct workload_view){.kind = entry->kind,
                                    .sequence = entry->workload->change.sequence,
@@ -203,7 +203,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     if (!entry)
         return false;
     char space[254];
-    *out = (struct explain_view){.attempts = entry->workload->story.newest, .why = entry->why};
+    *out = (struct explain_view){.attempts = entry->workload->attempts.newest, .why = entry->why};
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
     fill_waiting_text(engine, entry, now, out);

@@ -13,7 +13,7 @@
 
 // The workload's mirror was rejected there for lack of credentials or rights.
 static bool is_excluded(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
-    const struct attempt *last = entry->workload->story.newest;
+    const struct attempt *last = entry->workload->attempts.newest;
     while (last && strcmp(last->cluster, engine->names[mirror->facts.cluster]) != 0)
         last = last->older;
     return mirror->facts.excluded_until_ns > engine->now.mono_ns && last && last->reason &&

@@ -7,8 +7,8 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/history/changes.h"
-#include "core/engine/history/story.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/limit.h"
@@ -75,7 +75,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     if (!finished)
         entry->workload->facts.ended = entry->workload->facts.foreign_end = entry->workload->facts.end_untold = false;
     if (finished && !was_finished && rival_believes_end(engine, entry, phase.phase, had)) {
-        story_finished(engine, entry, &phase);
+        attempt_history_finished(engine, entry, &phase);
         if (had) {
             completions_finished(engine, entry);
             news_finished(engine, entry);

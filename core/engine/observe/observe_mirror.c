@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/fence/fence.h"
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/orphans.h"
 #include "core/engine/mirror/finalizer.h"
@@ -84,7 +84,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->facts.update_due = true;
         m->carry = CARRY_UNKNOWN;
     }
-    story_read_mirror(m, object);
+    attempt_history_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
     fence_read_mirror(engine, m, object);
     unresumed_read(engine, entry, m, object);

@@ -7,7 +7,7 @@
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/act_update.h"
 #include "core/engine/mirror/mirror.h"
@@ -87,7 +87,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
         return true;
     }
     if (action->attempt != entry->workload->facts.attempt)
-        story_leaves(entry, why_it_leaves(engine, entry));
+        attempt_history_leaves(entry, why_it_leaves(engine, entry));
     note_given_up(engine, entry, action);
     // A write that was rejected is repeated: that is the same placement.
     bool again = entry->workload->requested_attempt == action->attempt;

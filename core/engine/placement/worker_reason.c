@@ -52,7 +52,7 @@ static const char *version_in(const struct engine *engine, const struct entry *e
 
 // The newest rejection by this worker.
 static const struct attempt *rejection_by(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (const struct attempt *a = entry->workload->story.newest; a; a = a->older)
+    for (const struct attempt *a = entry->workload->attempts.newest; a; a = a->older)
         if ((a->outcome == OUTCOME_REJECTED || a->outcome == OUTCOME_WITHDRAWN) &&
             strcmp(a->cluster, engine->names[cluster]) == 0)
             return a;

@@ -140,7 +140,7 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
 
 void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
     char cause[256];
-    const struct attempt *attempt = entry->workload->story.newest;
+    const struct attempt *attempt = entry->workload->attempts.newest;
     bool ran =
         attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     say_cause(engine, entry, action, cause);
@@ -150,7 +150,7 @@ void news_rescheduled(struct engine *engine, struct entry *entry, const struct a
 }
 
 void news_finished(struct engine *engine, struct entry *entry) {
-    const struct attempt *attempt = entry->workload->story.newest;
+    const struct attempt *attempt = entry->workload->attempts.newest;
     if (!attempt || entry->workload->facts.attempt == 0)
         return;
     if (!pacing_is_calm(engine, ENGINE_MANAGEMENT)) {

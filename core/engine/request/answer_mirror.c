@@ -3,7 +3,7 @@
 #include "core/engine/request/answer_parts.h"
 
 #include "core/engine/facts.h"
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/mirror/dropped.h"
 #include "core/engine/mirror/marks.h"
 #include "core/engine/mirror/mirror.h"
@@ -34,7 +34,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
     namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
-    story_rejected(engine, entry, mirror, reason, message);
+    attempt_history_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);
 }

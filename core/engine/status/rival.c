@@ -4,7 +4,7 @@
 #include "core/adapter/phase.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/news.h"
@@ -192,7 +192,7 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
     wharf_phase phase;
     if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) == WHARF_OK && phase_is_final(phase.phase)) {
-        story_finished(engine, entry, &phase);
+        attempt_history_finished(engine, entry, &phase);
         if (phase.phase == (wharf_phase_kind)entry->workload->phase)
             news_finished(engine, entry);
         else

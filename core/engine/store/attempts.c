@@ -19,18 +19,18 @@ static void attempt_free(struct attempt *attempt) {
     free(attempt);
 }
 
-void story_clear(struct story *story) {
-    while (story->newest) {
-        struct attempt *attempt = story->newest;
-        story->newest = attempt->older;
+void attempt_history_clear(struct attempt_history *history) {
+    while (history->newest) {
+        struct attempt *attempt = history->newest;
+        history->newest = attempt->older;
         attempt_free(attempt);
     }
-    story->leaving = OUTCOME_NONE;
+    history->leaving = OUTCOME_NONE;
 }
 
-void story_trim(struct story *story) {
-    struct attempt **at = &story->newest;
-    for (size_t i = 0; i < STORY_ATTEMPTS && *at; i++)
+void attempt_history_trim(struct attempt_history *history) {
+    struct attempt **at = &history->newest;
+    for (size_t i = 0; i < ATTEMPTS_MAX && *at; i++)
         at = &(*at)->older;
     while (*at) {
         struct attempt *attempt = *at;

@@ -8,8 +8,8 @@
 
 struct entry;
 
-#define STORY_ATTEMPTS 12 // kept of a workload: the newest ones
-#define STORY_MESSAGE 256 // bytes kept of a message
+#define ATTEMPTS_MAX 12         // kept of a workload: the newest ones
+#define ATTEMPT_MESSAGE_MAX 256 // bytes kept of a message
 
 enum outcome {
     OUTCOME_NONE, // not over
@@ -37,13 +37,13 @@ struct attempt {
     char cluster[];
 };
 
-struct story {
+struct attempt_history {
     struct attempt *newest;
     uint8_t leaving; // enum outcome: why a next attempt was asked for
 };
 
-void story_clear(struct story *story);
-void story_trim(struct story *story); // to STORY_ATTEMPTS
+void attempt_history_clear(struct attempt_history *history);
+void attempt_history_trim(struct attempt_history *history); // to ATTEMPTS_MAX
 
 // Its place among all workloads, see changes.h.
 struct last_change {

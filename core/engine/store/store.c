@@ -180,7 +180,7 @@ void store_end_workload(struct store *store, struct entry *entry) {
         return;
     entry_set_object(store, entry, NULL);
     shared_text_clear(&workload->final_status);
-    story_clear(&workload->story);
+    attempt_history_clear(&workload->attempts);
     if (workload->unstarted)
         free(workload->unstarted->pod_report);
     free(workload->unstarted);

@@ -87,7 +87,7 @@ struct mirror {
 struct workload {
     struct workload_facts facts;
     struct doc doc;
-    struct story story;
+    struct attempt_history attempts;
     struct status_budget budget;
     struct last_change change;
     uint64_t carry_hash, noop_patch_hash;

@@ -3,7 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/facts.h"
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 #include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_rules.h"
@@ -71,7 +71,7 @@ void unstarted_resumed(const struct engine *engine, struct entry *entry) {
 void unstarted_pod_report(struct entry *entry, const char *text) {
     if (!entry->workload->unstarted)
         return;
-    char *copy = strndup(text, STORY_MESSAGE);
+    char *copy = strndup(text, ATTEMPT_MESSAGE_MAX);
     if (!copy)
         return;
     free(entry->workload->unstarted->pod_report);
@@ -143,7 +143,7 @@ static void note_tried(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = entry_make_mirror(entry, cluster);
     if (!mirror)
         return;
-    story_follow(engine, entry);
+    attempt_history_follow(engine, entry);
     facts->noted_attempt = attempt;
     mirror->facts.tried = true;
     namespace_retry_wait(engine, entry, cluster, NULL);
@@ -205,7 +205,7 @@ bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirro
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     AUTO_TEXT why = why_not(engine, entry, mirror);
     entry->workload->unstarted->withdrawn_attempt = entry->workload->facts.attempt;
-    story_withdrawn(engine, entry, "DidNotStart", why ? why : "");
+    attempt_history_withdrawn(engine, entry, "DidNotStart", why ? why : "");
     report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
                  "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
                  engine->names[mirror->facts.cluster], why ? why : "did not start in time",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/history/story.h"
+#include "core/engine/history/attempt_history.h"
 
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
@@ -17,7 +17,7 @@ static const char *cluster_of(struct engine *engine, struct entry *entry) {
 }
 
 static bool is_present_one(const struct engine *engine, const struct entry *entry) {
-    const struct attempt *attempt = entry->workload->story.newest;
+    const struct attempt *attempt = entry->workload->attempts.newest;
     return attempt && attempt->number == entry->workload->facts.attempt &&
            (entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
             strcmp(attempt->cluster, engine->names[entry->workload->facts.cluster]) == 0);
@@ -32,7 +32,7 @@ static void end_attempt(struct engine *engine, struct attempt *attempt, enum out
 }
 
 static void set_message(struct attempt *attempt, const char *message) {
-    char text[STORY_MESSAGE];
+    char text[ATTEMPT_MESSAGE_MAX];
     text_copy(text, sizeof text, message);
     free(attempt->message);
     attempt->message = *text ? strdup(text) : NULL; // without memory there is none
@@ -40,11 +40,11 @@ static void set_message(struct attempt *attempt, const char *message) {
 
 // The record of the present attempt, begun if it is new. NULL: it is not placed, or out of memory.
 static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
-    struct story *story = &entry->workload->story;
+    struct attempt_history *history = &entry->workload->attempts;
     if (!entry->workload->facts.exists || entry->workload->facts.attempt == 0)
         return NULL;
     if (is_present_one(engine, entry))
-        return story->newest;
+        return history->newest;
     const char *cluster = cluster_of(engine, entry);
     size_t size = strlen(cluster) + 1;
     struct attempt *attempt = calloc(1, sizeof *attempt + size);
@@ -55,17 +55,17 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
     attempt->witnessed = entry->workload->requested_attempt == attempt->number &&
                          entry->workload->requested_cluster == entry->workload->facts.cluster;
     attempt->placed_ns = attempt->witnessed ? engine->now.wall_ns : 0;
-    if (story->newest && !story->newest->outcome)
-        end_attempt(engine, story->newest, story->leaving ? (enum outcome)story->leaving : OUTCOME_REPLACED);
-    story->leaving = OUTCOME_NONE;
-    attempt->older = story->newest;
-    story->newest = attempt;
-    story_trim(story);
+    if (history->newest && !history->newest->outcome)
+        end_attempt(engine, history->newest, history->leaving ? (enum outcome)history->leaving : OUTCOME_REPLACED);
+    history->leaving = OUTCOME_NONE;
+    attempt->older = history->newest;
+    history->newest = attempt;
+    attempt_history_trim(story);
     return attempt;
 }
 
-void story_leaves(struct entry *entry, enum outcome outcome) {
-    entry->workload->story.leaving = (uint8_t)outcome;
+void attempt_history_leaves(struct entry *entry, enum outcome outcome) {
+    entry->workload->attempts.leaving = (uint8_t)outcome;
 }
 
 // Its mirror is gone. Why it was withdrawn is kept.
@@ -80,7 +80,7 @@ static void end_gone(const struct engine *engine, const struct entry *entry, str
     }
 }
 
-void story_follow(struct engine *engine, struct entry *entry) {
+void attempt_history_follow(struct engine *engine, struct entry *entry) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
         return;
@@ -101,8 +101,8 @@ void story_follow(struct engine *engine, struct entry *entry) {
         end_gone(engine, entry, attempt);
 }
 
-void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,
-                    const char *message) {
+void attempt_history_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror,
+                              const char *reason, const char *message) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt || mirror->facts.cluster != entry->workload->facts.cluster)
         return;
@@ -111,7 +111,7 @@ void story_rejected(struct engine *engine, struct entry *entry, const struct mir
     set_message(attempt, message);
 }
 
-void story_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message) {
+void attempt_history_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
         return;
@@ -119,7 +119,7 @@ void story_withdrawn(struct engine *engine, struct entry *entry, const char *rea
     set_message(attempt, message);
 }
 
-void story_finished(struct engine *engine, struct entry *entry, const struct wharf_phase *phase) {
+void attempt_history_finished(struct engine *engine, struct entry *entry, const struct wharf_phase *phase) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
         return;
@@ -139,7 +139,7 @@ static int64_t time_at(const struct json *object, const char *part, const char *
     return text && clock_parse_rfc3339(text, &wall_ns) ? wall_ns : 0;
 }
 
-void story_read_mirror(struct mirror *mirror, const struct json *object) {
+void attempt_history_read_mirror(struct mirror *mirror, const struct json *object) {
     if (mirror->created_ns == 0)
         mirror->created_ns = time_at(object, "metadata", "creationTimestamp");
     if (mirror->started_ns == 0)
