@@ -5,25 +5,35 @@
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
     part_identity, part_clusters, part_pause, part_restored, part_limits, part_observe, part_admission, part_placement,
     part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
-    part_rival, part_pod_report, part_report, part_history, part_news, part_kueue;
+    part_rival, part_pod_report, part_report, part_history, part_placement_events, part_kueue;
 
 const struct part *const parts[] = {
     &part_clock_jump, // before anything is decided by time
     &part_shard,
     &part_capacity, // ends before the store
-    &part_store,         &part_request,
+    &part_store,
+    &part_request,
     &part_rejection, // before part_clusters: they compare with the contact of before
-    &part_identity,      &part_clusters,
-    &part_pause,         &part_restored,
+    &part_identity,
+    &part_clusters,
+    &part_pause,
+    &part_restored,
     &part_limits, // before part_observe: they bound what it sees
     &part_observe,
     &part_admission, // after it: what a list lacks is gone
-    &part_placement,     &part_worker_facts,
-    &part_startup_grace, &part_retry,
-    &part_fence,         &part_unstarted,
-    &part_dropped,       &part_status,
-    &part_rival,         &part_pod_report,
-    &part_report,        &part_history,
-    &part_news, // after part_history, which says how attempts ended
-    &part_kueue,         NULL,
+    &part_placement,
+    &part_worker_facts,
+    &part_startup_grace,
+    &part_retry,
+    &part_fence,
+    &part_unstarted,
+    &part_dropped,
+    &part_status,
+    &part_rival,
+    &part_pod_report,
+    &part_report,
+    &part_history,
+    &part_placement_events, // after part_history, which says how attempts ended
+    &part_kueue,
+    NULL,
 };

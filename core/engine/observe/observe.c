@@ -22,7 +22,7 @@
 #include "core/engine/placement/completions.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
-#include "core/engine/report/news.h"
+#include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
 #include "core/engine/status/final_status.h"
 #include "core/engine/status/retry.h"
@@ -78,7 +78,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         attempt_history_finished(engine, entry, &phase);
         if (had) {
             completions_finished(engine, entry);
-            news_finished(engine, entry);
+            report_finished(engine, entry);
         }
     }
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);

@@ -12,7 +12,6 @@
 #include "core/engine/mirror/act_update.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/queue.h"
-#include "core/engine/report/news.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/repeat.h"
@@ -100,7 +99,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
         if (!hot && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
             unknown_placed_again(engine, entry, action);
         else if (!hot)
-            news_rescheduled(engine, entry, action);
+            report_rescheduled(engine, entry, action);
     } else if (action->attempt != entry->workload->facts.attempt) {
         engine->stats.placements += !again;
     }

@@ -17,4 +17,9 @@ void report_mirror(struct engine *engine, enum log_level level, const struct ent
 // Logs a decision, if decisions are logged and it has an effect.
 void report_decision(struct engine *engine, const struct entry *entry, const struct action *action);
 
+// It is about to be placed again, in another worker or the same one.
+void report_rescheduled(struct engine *engine, struct entry *entry, const struct action *action);
+// It has finished just now.
+void report_finished(struct engine *engine, struct entry *entry);
+
 #endif

@@ -7,7 +7,6 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
-#include "core/engine/report/news.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
 #include "core/engine/request/command.h"
@@ -194,7 +193,7 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
     if (adapter_phase(&call, doc_tree(&engine->store, doc), &phase) == WHARF_OK && phase_is_final(phase.phase)) {
         attempt_history_finished(engine, entry, &phase);
         if (phase.phase == (wharf_phase_kind)entry->workload->phase)
-            news_finished(engine, entry);
+            report_finished(engine, entry);
         else
             report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
                          "%s in %s (attempt %u), but its status here is that of another writer (%s), and cannot be "

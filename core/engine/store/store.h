@@ -98,7 +98,7 @@ struct workload {
     int64_t generation;
     int64_t waiting_since_ns;
     int64_t retry_due_ns, retried_ns;  // see retry.h
-    int64_t loss_told_ns;              // since when its worker is lost, as was told (news.h); 0: it was not
+    int64_t loss_told_ns;              // since when its worker is lost, as was told (placement_events.c); 0: it was not
     int64_t runs_since_ns;             // in runs_in, see completions.h
     int64_t ready_ns;                  // since when it could be placed for the first time; 0: it is, or is suspended
     struct capacity_claim *claim;      // see capacity.h; NULL: none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/report/news.h"
+#include "core/engine/report/report.h"
 
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/decide/decide_unstarted.h"
@@ -8,7 +8,6 @@
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
-#include "core/engine/report/report.h"
 #include "core/engine/request/pacing.h"
 
 #include <stdio.h>
@@ -138,7 +137,7 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
     }
 }
 
-void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
+void report_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
     char cause[256];
     const struct attempt *attempt = entry->workload->attempts.newest;
     bool ran =
@@ -149,7 +148,7 @@ void news_rescheduled(struct engine *engine, struct entry *entry, const struct a
                  ran ? "running again" : "placed", engine->names[action->cluster], action->attempt);
 }
 
-void news_finished(struct engine *engine, struct entry *entry) {
+void report_finished(struct engine *engine, struct entry *entry) {
     const struct attempt *attempt = entry->workload->attempts.newest;
     if (!attempt || entry->workload->facts.attempt == 0)
         return;
@@ -169,4 +168,4 @@ void news_finished(struct engine *engine, struct entry *entry) {
                  attempt->message && failed ? attempt->message : "");
 }
 
-const struct part part_news = {.name = "placement events", .after = check};
+const struct part part_placement_events = {.name = "placement events", .after = check};
