@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/asleep.h"
-
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/part.h"
 #include "core/engine/report/report.h"
 
+#define LATE_NS (10 * CLOCK_SECOND) // later than this for a step that was due
+#define GRACE_NS CLOCK_MINUTE       // for lost workers to be reached again, at most workerLostTimeout
+
 // Lost workers count as lost for so long that they are given up after the grace, at the earliest.
 static void give_time(struct engine *engine, size_t cluster) {
-    int64_t grace_ns = clock_earlier(ASLEEP_GRACE_NS, engine->settings.worker_lost_timeout_ns);
+    int64_t grace_ns = clock_earlier(GRACE_NS, engine->settings.worker_lost_timeout_ns);
     int64_t since_ns = engine->now.mono_ns + grace_ns - engine->settings.worker_lost_timeout_ns;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, cluster, k);
@@ -19,7 +20,7 @@ static void give_time(struct engine *engine, size_t cluster) {
 
 static void check(struct engine *engine, struct engine_event *event) {
     int64_t due_ns = clock_later(engine->wake_ns, engine->stepped_ns), late_ns = event->now.mono_ns - due_ns;
-    if (engine->wake_ns == CLOCK_NEVER || late_ns < ASLEEP_LATE_NS)
+    if (engine->wake_ns == CLOCK_NEVER || late_ns < LATE_NS)
         return;
     report_log(
         engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
