@@ -60,7 +60,7 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
     history->leaving = OUTCOME_NONE;
     attempt->older = history->newest;
     history->newest = attempt;
-    attempt_history_trim(story);
+    attempt_history_trim(history);
     return attempt;
 }
 

@@ -24,9 +24,9 @@ static void put_attempt(const struct attempt *attempt, struct writer *out) {
 }
 
 static void put_attempts(const struct attempt *newest, struct writer *out) {
-    const struct attempt *list[STORY_ATTEMPTS];
+    const struct attempt *list[ATTEMPTS_MAX];
     size_t count = 0;
-    for (const struct attempt *a = newest; a && count < STORY_ATTEMPTS; a = a->older)
+    for (const struct attempt *a = newest; a && count < ATTEMPTS_MAX; a = a->older)
         list[count++] = a;
     writer_array(out, "attempts");
     while (count > 0)

@@ -15,7 +15,7 @@ struct story_text {
     int64_t until_ns[STAGE_CLUSTERS];
     enum worker_obstacle obstacles[STAGE_CLUSTERS];
     char brief[STAGE_CLUSTERS][64];
-    struct attempt attempt[STORY_ATTEMPTS + 1]; // copies, the newest first; without texts
+    struct attempt attempt[ATTEMPTS_MAX + 1]; // copies, the newest first; without texts
     size_t n_attempts, n_workers;
 };
 
@@ -146,9 +146,9 @@ static void what_is_kept_of_a_workload_is_bounded(void **state) {
     stage_start(&stage);
     stage_submit(&stage, "a", "");
     stage_run(&stage, 4 * 60 * CLOCK_MINUTE);
-    assert_true(stage_attempt(&stage, "a") > STORY_ATTEMPTS + 5);
+    assert_true(stage_attempt(&stage, "a") > ATTEMPTS_MAX + 5);
     explain(&stage, "a", &text);
-    assert_int_equal(text.n_attempts, STORY_ATTEMPTS);
+    assert_int_equal(text.n_attempts, ATTEMPTS_MAX);
     assert_int_equal(text.attempt[0].number, stage_attempt(&stage, "a"));
     stage.meddle = NULL;
     stage_run(&stage, 20 * CLOCK_MINUTE);
