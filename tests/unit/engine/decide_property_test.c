@@ -20,7 +20,7 @@ struct facts {
     struct workload_facts workload;
     struct mirror_facts mirrors[WORKERS];
     struct worker_facts workers[WORKERS + 1];
-    struct unstarted_facts pending;
+    struct unstarted_facts unstarted;
     struct decide_facts all;
 };
 
@@ -81,14 +81,14 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->unstarted_since_ns = one_in(random, 2) ? NOW - (int64_t)random_below(random, 2 * (uint64_t)PENDING) : 0;
 }
 
-static void make_pending(struct random *random, struct facts *f) {
+static void make_unstarted(struct random *random, struct facts *f) {
     f->unstarted = (struct unstarted_facts){.timeout_ns = one_in(random, 3) ? 0 : PENDING,
                                             .give_up_at_ns = one_in(random, 2) ? CLOCK_NEVER : some_time(random),
                                             .round_at_ns = some_time(random),
                                             .withdrawn_attempt = one_in(random, 3) ? f->workload.attempt : 0,
                                             .rounds = one_in(random, 2),
                                             .gave_up = one_in(random, 6)};
-    f->all.pending = one_in(random, 2) ? &f->unstarted : NULL;
+    f->all.unstarted = one_in(random, 2) ? &f->unstarted : NULL;
 }
 
 static void make_facts(struct random *random, struct facts *f) {
@@ -126,7 +126,7 @@ static void make_facts(struct random *random, struct facts *f) {
                                    .lost_timeout_ns = TIMEOUT,
                                    .own_record = !one_in(random, 3),
                                    .now_ns = NOW};
-    make_pending(random, f);
+    make_unstarted(random, f);
 }
 
 static const struct mirror_facts *mirror_in(const struct facts *f, size_t cluster) {
@@ -184,7 +184,7 @@ static const char *check_drain(const struct facts *f, const struct mirror_facts 
     for (size_t c = 1; c <= WORKERS; c++) {
         const struct mirror_facts *there = mirror_in(f, c);
         bool tried =
-            there && there->tried && f->all.pending && (f->unstarted.round_at_ns > NOW || f->unstarted.gave_up);
+            there && there->tried && f->all.unstarted && (f->unstarted.round_at_ns > NOW || f->unstarted.gave_up);
         elsewhere |= f->workers[c].eligible && !(there && (there->present || there->excluded_until_ns > NOW || tried));
     }
     return elsewhere ? NULL : "a mirror is deleted that cannot run elsewhere";
@@ -193,7 +193,7 @@ static const char *check_drain(const struct facts *f, const struct mirror_facts 
 // Rule 2: what has started, or may be about to, is not withdrawn.
 static const char *check_withdraw(const struct facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = &f->workload;
-    if (!f->all.pending || f->unstarted.timeout_ns == 0 || !is_current(f, m))
+    if (!f->all.unstarted || f->unstarted.timeout_ns == 0 || !is_current(f, m))
         return "a mirror is withdrawn that nobody waits for";
     if (m->unstarted_since_ns == 0 || m->unstarted_since_ns + PENDING > NOW)
         return "a mirror is withdrawn that has started, or before its time";
@@ -204,7 +204,7 @@ static const char *check_withdraw(const struct facts *f, const struct mirror_fac
 
 static const char *check_give_up(const struct facts *f) {
     const struct workload_facts *w = &f->workload;
-    if (!f->all.pending || f->unstarted.give_up_at_ns > NOW || f->unstarted.gave_up)
+    if (!f->all.unstarted || f->unstarted.give_up_at_ns > NOW || f->unstarted.gave_up)
         return "a workload is given up too early";
     if (!w->exists || w->finished || w->suspended || w->being_deleted || runs_somewhere(f) || has_final_status(w))
         return "a workload is given up that runs, or need not";
@@ -262,7 +262,7 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return "a workload that must not be placed is placed";
     if (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW))
         return "it is placed where it cannot run";
-    if (m && m->tried && f->all.pending && (f->unstarted.round_at_ns > NOW || f->unstarted.gave_up))
+    if (m && m->tried && f->all.unstarted && (f->unstarted.round_at_ns > NOW || f->unstarted.gave_up))
         return "it is placed again where it did not start, in the same round";
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";
