@@ -59,6 +59,9 @@ LINKED = (
       "core/base/clock.o": ({"clock_now", "clock_rfc3339"}, {"clock_gettime"})}, 1),
     ({"core/engine/a.o": ({"a"}, {"b"}), "core/json/b.o": ({"b"}, {"c"}), "core/base/c.o": ({"c"}, {"open"})}, 1),
     ({"core/engine/a.o": ({"a"}, {"b"}), "core/host/b.o": ({"b"}, set())}, 1),
+    ({"core/engine/a.o": ({"a"}, {"b"}), "core/config/worker_settings.o": ({"b"}, {"strdup"})}, 0),
+    ({"core/engine/a.o": ({"a"}, {"b"}), "core/config/worker_settings.o": ({"b"}, {"open"})}, 1),
+    ({"core/engine/a.o": ({"a"}, {"b"}), "core/config/config.o": ({"b"}, set())}, 1),
     ({"core/engine/a.o": ({"a"}, {"log_line"}), "core/base/log.o": ({"log_line"}, {"write"})}, 1),
     ({"core/host/a.o": ({"a"}, {"write"})}, 0),
 )
