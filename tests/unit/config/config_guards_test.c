@@ -24,7 +24,8 @@ static void namespaces_are_read_as_a_rule(void **state) {
         struct config *config = load(text, &problems);
         assert_int_equal(problems.count, 0);
         assert_string_equal(config->engine.namespaces, cases[i].rule);
-        assert_string_equal(config->workers[0].settings.namespaces ? config->workers[0].settings.namespaces : "", cases[i].of_worker);
+        assert_string_equal(config->workers[0].settings.namespaces ? config->workers[0].settings.namespaces : "",
+                            cases[i].of_worker);
         config_free(config);
     }
 }
