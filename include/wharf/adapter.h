@@ -420,11 +420,11 @@ typedef struct wharf_kind {
     // -- The status --
     const char *const *status_removed; // patterns of fields below /status that the host does not copy, since they have
                                        // a meaning only in the worker cluster ("/status/uncountedTerminatedPods")
-    const char *observed_generation; // pointer to the field with the generation that the status describes
-                                     // ("/status/observedGeneration"); the host writes the workload's own generation.
-                                     // NULL: none
-    const char *condition_time;      // a member of conditions besides lastTransitionTime that set_condition sets to
-                                     // the same time: "lastUpdateTime", "lastProbeTime". NULL: none
+    const char *observed_generation;   // pointer to the field with the generation that the status describes
+                                       // ("/status/observedGeneration"); the host writes the workload's own generation.
+                                       // NULL: none
+    const char *condition_time;        // a member of conditions besides lastTransitionTime that set_condition sets to
+                                       // the same time: "lastUpdateTime", "lastProbeTime". NULL: none
     // The changes that the kind's own controller makes to the status of an object that is suspended, and of one that is
     // resumed. The host makes these changes to a workload that has no mirror and has not finished: suspended_status
     // while the `suspend` field suspends the workload; resumed_status while the field does not, but the first of

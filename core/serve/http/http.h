@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP server, over libmicrohttpd, with a thread for each connection. Probes and /metrics are answered at once, from a
-// snapshot; all other requests may wait for the engine, an API server or a worker.
+// The HTTP server, over libmicrohttpd, with a thread for each connection. Probes and /metrics are answered at once,
+// from a snapshot; all other requests may wait for the engine, an API server or a worker.
 #ifndef WHARF_SERVE_HTTP_H
 #define WHARF_SERVE_HTTP_H
 
