@@ -42,7 +42,7 @@ struct owner_chain {
     int64_t full_ns; // of the bucket of requests
 
     bool busy;
-    struct owner_search search;            // its `from` is links[0]
+    struct owner_search search;            // `from` is links[0]
     struct link_of_chain links[DEPTH_MAX]; // of the search
     size_t depth;
     uint64_t request; // 0: none in flight
@@ -135,7 +135,8 @@ void owner_chain_forget_none(struct owner_chain *chain) {
     }
 }
 
-// `mirror` NULL: it belongs to none. It may be that of the newest known one. Out of memory, it is found again.
+// `mirror` NULL: the object belongs to no mirror. `mirror` may point into the newest entry. Without memory, a later
+// search finds the mirror again.
 static void remember(struct owner_chain *chain, const char *uid, const struct pod_mirror *mirror) {
     if (map_get(&chain->known, uid)) // owners do not change
         return;
@@ -243,7 +244,7 @@ static size_t own_kind(const struct owner_chain *chain, const struct link_of_cha
     return KIND_NONE;
 }
 
-// The plural of the link's kind; NULL: not known. *none: known not to be served.
+// The plural of the link's kind; NULL: not known. *none: the worker does not serve the kind.
 static const char *plural_of(const struct owner_chain *chain, const struct link_of_chain *link, bool *none) {
     size_t k = own_kind(chain, link);
     *none = false;
@@ -296,7 +297,7 @@ static void ask_object(struct owner_chain *chain, const struct link_of_chain *li
     error_free(error);
 }
 
-// The object at the end of the chain has no controller: is it a mirror?
+// The object at the end of the chain has no controller: is this object a mirror?
 static void conclude(struct owner_chain *chain, const struct link_of_chain *link, const struct json *object) {
     size_t k = own_kind(chain, link);
     struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
@@ -305,7 +306,7 @@ static void conclude(struct owner_chain *chain, const struct link_of_chain *link
         finish(chain, OWNER_NONE, NULL, NULL);
         return;
     }
-    AUTO_JSON kept = TAKE(chain->answer.value); // what `mirror` points to
+    AUTO_JSON kept = TAKE(chain->answer.value); // `mirror` points into the object
     (void)kept;
     finish(chain, OWNER_FOUND, &mirror, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events about the pods of mirrors in one worker, posted to the engine: the watch shows them from now on and keeps
-// none, the owner chain leads from a pod to its mirror (owner_chain.h), and reports are aggregated and limited
-// (pod_groups.h). The watch begins with the first mirror, so that a cluster which is refused is not asked. A mirror of
-// which more pods have failed has them read. With a client and a budget of requests of its own, it delays nothing else.
+// Events about the pods of mirrors in one worker, posted to the engine: the watch reads new Events and keeps none, the
+// owner chain leads from a pod to its mirror (owner_chain.h), and pod_groups.h aggregates and limits reports. The watch
+// begins with the first mirror, to send no request to a cluster that is refused. More failed pods of a mirror make the
+// watcher read these pods. With a client and a request budget of its own, the watcher delays nothing else.
 #include "core/adapter/phase.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -16,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITING_MAX 256                // notes to be looked up
-#define NAME_BYTES ((size_t)253)       // of a pod, its uid, a reason; the API server permits no longer ones
-#define LOOKS_MAX 64                   // namespaces whose failed pods are to be looked at
+#define WAITING_MAX 256                // notes without a known mirror
+#define NAME_BYTES ((size_t)253)       // of a pod's name or uid, or a reason; the API server permits no longer ones
+#define LOOKS_MAX 64                   // namespaces with failed pods to read
 #define LOOK_PODS 100                  // at most at a time
 #define LOOK_NS (10 * CLOCK_SECOND)    // between two
-#define REFUSED_NS (10 * CLOCK_MINUTE) // until reading what was refused is tried again
-#define SEEN_MAX 512                   // kills that were told
-#define FAILURES_MAX 1024              // mirrors whose failures are remembered
+#define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refused read
+#define SEEN_MAX 512                   // reported OOM kills
+#define FAILURES_MAX 1024              // mirrors whose number of failures is remembered
 
-struct pod_search { // a note whose mirror is looked for
+struct pod_search { // a note whose mirror is searched
     struct pod_search *next;
     char *api_version, *kind, *namespace_, *name, *uid; // where the search begins
     char *pod, *pod_uid, *reason, *text;
@@ -48,12 +48,12 @@ struct pod_events {
     struct owner_chain *chain;
     struct pod_groups *groups;
     int64_t now_ns;
-    bool begun;            // a mirror was seen; before that there is nothing to watch for
-    int64_t since_wall_ns; // earlier kills were told by another process
+    bool begun;            // a mirror was seen: the watch may open
+    int64_t since_wall_ns; // another process reported earlier kills
 
     struct pod_search *first, *last, *current;
     size_t n_waiting;
-    int64_t reads_at_ns; // nothing is read before that: the worker refuses it
+    int64_t reads_at_ns; // no reads before: the worker refuses reads
     bool refusal_logged;
 
     char *looks[LOOKS_MAX]; // namespaces
@@ -77,7 +77,7 @@ static void add(struct pod_events *events, const struct pod_note *note) {
         meter_pods(events->meter, METER_PODS_LIMITED, 1);
 }
 
-// Where it belongs is known already.
+// True: the mirror is known.
 static bool add_known(struct pod_events *events, const char *uid, const struct pod_note *note) {
     struct pod_note whole = *note;
     bool found;
@@ -101,8 +101,8 @@ static bool is_waiting(const struct pod_events *events, uint64_t hash) {
     return w;
 }
 
-// Takes a note about a pod to be looked up from `from` on; `fresh`: even if it is known where that belongs. The same
-// waits only once.
+// Adds a note about a pod whose mirror is found from `from` on; `fresh`: even if the mirror is known. Equal notes wait
+// only once.
 static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole, bool fresh) {
     char text[2 * POD_GROUPS_TEXT_MAX];
     struct pod_note cut = *whole;
@@ -162,7 +162,7 @@ static void on_seen(void *ctx, struct object *object) {
                                 .reason = reason,
                                 .warning = warning,
                                 .text = json_string_or(json_get(event, "message"), "")};
-        // A container that restarts may have been killed meanwhile.
+        // The kubelet may have killed a container that restarts.
         put(events, &from, &note, strcmp(reason, "BackOff") == 0);
     }
 }
@@ -304,7 +304,7 @@ static struct pod_search *take_waiting(struct pod_events *events) {
     return w;
 }
 
-// Drops what waits while reading is refused.
+// Drops waiting notes while the worker refuses reads.
 static void drop_waiting(struct pod_events *events) {
     while (events->first) {
         waiting_free(take_waiting(events));
@@ -374,7 +374,7 @@ static void see_mirror(struct pod_events *events, size_t kind, const struct json
     int64_t failed = json_int64(json_path(mirror, "status", "failed", NULL), 0);
     wharf_phase phase = {.size = sizeof phase};
     phase_by_rules(&events->scope->settings.kinds[kind]->abi, mirror, &phase);
-    failed += failed == 0 && phase.phase == WHARF_FAILED; // a kind that does not count them
+    failed += failed == 0 && phase.phase == WHARF_FAILED; // a kind that does not count failures
     const char *namespace_ = object_namespace(mirror);
     if (failed <= 0 || !text_is_dns_label(namespace_))
         return;

@@ -12,12 +12,12 @@
 
 #define GROUPS_MAX 1000
 #define BUCKETS_MAX 1000
-#define PODS_MAX 64                 // told apart in one report
-#define IDLE_NS (10 * CLOCK_MINUTE) // then a group is forgotten
+#define PODS_MAX 64                 // counted one by one in one report
+#define IDLE_NS (10 * CLOCK_MINUTE) // until a group is forgotten
 #define REASON_MAX ((size_t)128)    // pkg/apis/core/validation/events.go
 
 struct group {
-    struct timer timer; // first member: of the next report, or of its end
+    struct timer timer; // first member: of the next report, or of the group's end
     char *key, *namespace_, *name, *uid, *reason, *pod, *text;
     size_t kind;
     bool warning;
@@ -75,7 +75,7 @@ void pod_groups_free(struct pod_groups *groups) {
     free(groups);
 }
 
-// What the text says, whichever pod it names: names and uids of pods are left out.
+// The text without names and uids of pods, to compare the texts of several pods.
 static char *sense_of(const struct pod_note *note) {
     AUTO_BUFFER(out, POD_GROUPS_TEXT_MAX + 1);
     const char *const names[] = {note->pod, note->pod_uid};
@@ -96,7 +96,7 @@ static char *key_of(const struct pod_note *note) {
     return sense ? text_format("%s/%s/%s", note->mirror.uid, note->reason, sense) : NULL;
 }
 
-// On one line, and not too long. Its bytes are valid UTF-8.
+// On one line, and not too long. The result is valid UTF-8.
 static char *clean(const char *text) {
     char *out = malloc(POD_GROUPS_TEXT_MAX + 1);
     if (!out)
@@ -170,7 +170,7 @@ static void count_pod(struct group *group, const struct pod_note *note) {
         group->pods[group->n_pods++] = hash;
 }
 
-// The pod that the next report is about, if it is about one.
+// The pod of the next report, if the report names one pod.
 static void rename_pod(struct group *group, const struct pod_note *note) {
     char *pod = strdup(note->pod), *text = clean(note->text);
     if (pod && text) {
@@ -207,7 +207,7 @@ bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_
     return true;
 }
 
-// Full ones are forgotten; if there are none, all: who floods is then allowed a further burst, no more.
+// Drops full buckets; if there are none, all buckets: a flooding mirror then gets one more burst.
 static void drop_buckets(struct pod_groups *groups, int64_t now_ns) {
     for (int all = 0; all < 2 && groups->buckets.count >= BUCKETS_MAX; all++) {
         size_t cursor = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened to the pods of mirrors, before it becomes Events on workloads: the same of several pods becomes one
-// report ("3 pods: ..."), and reports of one mirror and reason are limited: 25, then one every 5 minutes. Pure: the
-// time comes in with each call.
+// Notes about the pods of mirrors, before Events on workloads: equal notes of several pods become one report ("3 pods:
+// ..."), and reports of one mirror and reason are limited: 25, then one every 5 minutes. Pure: the caller passes the
+// time.
 #ifndef WHARF_HOST_PODS_POD_GROUPS_H
 #define WHARF_HOST_PODS_POD_GROUPS_H
 
@@ -16,7 +16,7 @@
 #define POD_GROUPS_TOKEN_NS (5 * CLOCK_MINUTE)
 #define POD_GROUPS_TEXT_MAX 700 // bytes of a text from a worker; longer ones are cut
 
-struct pod_mirror { // whose pods they are
+struct pod_mirror { // the mirror of the pods
     size_t kind;
     const char *namespace_, *name, *uid;
 };
@@ -43,7 +43,8 @@ void pod_groups_free(struct pod_groups *groups);
 // False: dropped, since there are too many groups or memory ran out.
 bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note);
 
-// Calls `report` for what is due, and adds to *dropped what the limit keeps back. Returns the time of the next call.
+// Calls `report` for each due report, and adds the number that the limit suppressed to *dropped. Returns the time of
+// the next call.
 int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
                         void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pods of an object in a worker, of whatever kind: those whose owner references lead to it, directly or through
-// others (a Job of a JobSet, a ReplicaSet). Only metadata is read of what is not theirs.
+// The pods of an object in a worker, of any kind: pods whose owner references lead to the object, directly or through
+// other objects (a Job of a JobSet, a ReplicaSet). Of other objects, only metadata is read.
 #ifndef WHARF_HOST_PODS_PODS_H
 #define WHARF_HOST_PODS_PODS_H
 
@@ -9,7 +9,7 @@
 #define PODS_MAX 500    // of one object
 #define PODS_SEEN 20000 // of a namespace
 
-// How they are read; see blocking_client_get.
+// Reads objects; see blocking_client_get.
 struct pods_source {
     struct error *(*get)(void *ctx, const char *path, bool metadata, struct json **out);
     void *ctx;
@@ -19,12 +19,12 @@ struct pod_container {
     char *name;
     bool init, ready, running, terminated;
     int64_t restarts, exit_code;
-    char *reason; // of waiting or its end; "" if none
+    char *reason; // of the waiting or terminated state; "" if none
 };
 
 struct pod {
     char *name, *uid, *phase, *reason, *created;
-    char *default_container; // its annotation, or the first one; "" if it has none
+    char *default_container; // its annotation, or the first one; "" if the pod has no containers
     struct pod_container *containers;
     size_t n_containers;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows owner references. The objects of each kind between a pod and its topmost owner are listed once, since there
-// may be a thousand of them, and none of their kinds is known before.
+// Follows owner references. Each kind between a pod and the topmost owner is unknown beforehand and may have a thousand
+// objects, so one list reads all objects of a kind.
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define PAGE "500"
-#define BYTES_MAX ((size_t)16 << 20) // of all that is kept of objects
+#define BYTES_MAX ((size_t)16 << 20) // of all kept objects
 #define DEPTH 8                      // of owners
-#define KINDS 24                     // different kinds of owners that are listed
+#define KINDS 24                     // different kinds of owners to list
 #define REFERENCES 4                 // of one object
 
 struct owned_object { // an object
@@ -125,7 +125,7 @@ static struct error *list(struct search *search, const char *collection, bool ar
     return error;
 }
 
-// Lists the objects of an owner's kind, unless it is not served.
+// Lists the objects of an owner's kind, unless the worker does not serve the kind.
 static struct error *list_kind(struct search *search, const char *api_version, const char *kind) {
     AUTO_TEXT root = api_resources_version_path(api_version);
     AUTO_JSON resources = NULL;
@@ -139,7 +139,7 @@ static struct error *list_kind(struct search *search, const char *api_version, c
     return collection ? list(search, collection, false) : error_no_memory();
 }
 
-// The first time that this kind is wanted.
+// True: the kind was not requested before.
 static bool is_new_kind(struct search *search, const char *api_version, const char *kind) {
     AUTO_TEXT name = text_format("%s %s", api_version, kind);
     if (!name || search->n_listed == KINDS)
@@ -153,7 +153,7 @@ static bool is_new_kind(struct search *search, const char *api_version, const ch
 
 // Lists the kinds of owners that were not listed yet. A kind that cannot be read is left out, and remembered.
 static struct error *list_owners(struct search *search, bool *found) {
-    size_t count = search->n_seen; // more are added meanwhile
+    size_t count = search->n_seen; // the loop adds objects
     *found = false;
     for (size_t i = 0; i < count; i++)
         for (size_t o = 0; o < search->seen[i]->n_owners; o++) {
@@ -174,7 +174,7 @@ static struct error *list_owners(struct search *search, bool *found) {
     return NULL;
 }
 
-// Each object is visited once, also where somebody made owner references that form cycles.
+// Each object is visited once, also where users made cyclic owner references.
 static bool leads_to(const struct search *search, struct owned_object *seen, unsigned depth) {
     if (seen->verdict != NOT_VISITED || depth == 0)
         return seen->verdict == LEADS;
@@ -211,7 +211,7 @@ struct error *pods_names(const struct pods_source *source, const char *namespace
     struct error *error = run(&search);
     for (size_t i = 0; i < search.n_seen && !error; i++) {
         struct owned_object *seen = search.seen[i];
-        // A name goes into paths. Whatever a worker says, there are no others.
+        // Names go into paths: skip invalid names from a worker.
         if (!seen->is_pod || !text_is_dns_subdomain(seen->name) || !leads_to(&search, seen, DEPTH))
             continue;
         search.truncated = search.truncated || *count == max;

@@ -101,7 +101,7 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
         answer_not_sent(command, dispatch->options.post, dispatch->options.ctx);
 }
 
-// An Event lost for lack of memory has at least been logged.
+// An Event lost for lack of memory is in the log at least.
 static void add_event(struct dispatch *dispatch, struct workload_event *event) {
     log_fields(event->warning ? LOG_WARN : LOG_INFO, event->text, {"reason", event->reason}, {"action", event->action},
                {"kind", dispatch->options.kinds[event->kind]->plural_group}, {"namespace", event->namespace_},
@@ -113,7 +113,7 @@ static void add_event(struct dispatch *dispatch, struct workload_event *event) {
         workload_event_free(event);
 }
 
-// A relist lost for lack of memory is requested again when the next mirror goes.
+// A relist lost for lack of memory is requested again after the next mirror is gone.
 static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
     struct command_batch *batch = batch_of(dispatch, relist->cluster);
     if (batch && array_reserve(&batch->relists, &batch->cap_relists, batch->n_relists + 1, sizeof *batch->relists))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes the engine's updates on to the cluster threads: commands, Events and relists are collected into one batch per
-// cluster, which is delivered as a whole; log messages are written to the log.
+// Passes the engine's updates on to the cluster threads: collects commands, Events and relists into one batch per
+// cluster, delivered as a whole, and logs the log messages.
 #ifndef WHARF_HOST_TURN_DISPATCH_H
 #define WHARF_HOST_TURN_DISPATCH_H
 
 #include "core/host/io/cluster_io.h"
 
-// What one dispatch delivers to one cluster's thread.
+// One dispatch's content for one cluster's thread.
 struct command_batch {
     size_t cluster;
     struct command *commands;
@@ -17,11 +17,11 @@ struct command_batch {
     size_t n_relists, cap_relists;
 };
 
-// On the cluster_io's thread: passes the batch's content to the cluster_io and frees the batch. `io` NULL: the content
-// is dropped.
+// On the cluster_io's thread: passes the batch's content to the cluster_io and frees the batch. `io` NULL: drops the
+// content.
 void command_batch_run(struct command_batch *batch, struct cluster_io *io, struct moment now);
 void command_batch_free(struct command_batch *batch); // NULL is allowed
-// Answers its commands with REASON_NOT_SENT, so that the engine retries them, and frees it.
+// Answers the batch's commands with REASON_NOT_SENT, so that the engine retries each, and frees the batch.
 void command_batch_refuse(struct command_batch *batch, void (*post)(void *ctx, struct engine_event *event), void *ctx);
 
 struct dispatch_options {
@@ -31,8 +31,8 @@ struct dispatch_options {
     // Takes a batch and has command_batch_run called on its cluster's thread. False: not possible; the caller keeps the
     // batch.
     bool (*deliver)(void *ctx, struct command_batch *batch);
-    // Takes an event for the engine (see inbox_post_now): a command that could not be delivered is answered with
-    // REASON_NOT_SENT, and the engine retries it.
+    // Accepts an event for the engine (see inbox_post_now): REASON_NOT_SENT for a command that could not be delivered;
+    // the engine retries the command.
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
 };
@@ -47,7 +47,7 @@ struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const 
 // Kinds that begin with the former ones; not owned.
 void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds);
 
-// Delivers what the update asks for, and empties it.
+// Delivers the content of the update, and empties the update.
 void dispatch_run(struct dispatch *dispatch, struct update *update);
 
 #endif

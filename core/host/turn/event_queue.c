@@ -3,17 +3,17 @@
 
 #include <stdlib.h>
 
-// Limits for one cluster per take, so that a flood from it does not delay the others.
+// Limits for one cluster per take, so that one flooding cluster does not delay the others.
 #define TAKE_EVENTS 64
 #define TAKE_BYTES ((size_t)256 << 10)
-// A cluster that has used so much more of the engine's time than another one with events waits for that one.
+// A cluster this far ahead in used engine time waits for other clusters with events.
 #define AHEAD_NS (5 * CLOCK_MS)
 #define COSTLY_MAX_NS (CLOCK_SECOND / 2) // that a cluster rests for
 
 struct event_line { // events of one cluster
     struct event_item *first, *last;
     size_t events, bytes;
-    int64_t used_ns; // of the engine's time, for its turn: nothing is saved up while it is empty
+    int64_t used_ns; // of the engine's time, for its turn: an empty line saves up nothing
     int64_t rests_until_ns;
     struct engine_time time; // see event_queue_spent
 };

@@ -10,10 +10,10 @@
 // Zero-initialised: not started, not stalled. Times are CLOCK_BOOTTIME.
 struct heartbeat {
     _Atomic int64_t beat_ns; // when the thread last finished something
-    _Atomic int64_t due_ns;  // what it waits for; 0 while it works
+    _Atomic int64_t due_ns;  // the time of the next turn; 0 during a turn
 };
 
-// The thread waits until `due_ns`, or until there is something in its inbox.
+// The thread waits until `due_ns`, or until the inbox has events.
 static inline void heartbeat_wait(struct heartbeat *heart, int64_t now_ns, int64_t due_ns) {
     atomic_store(&heart->due_ns, due_ns);
     atomic_store(&heart->beat_ns, now_ns);
@@ -24,8 +24,8 @@ static inline void heartbeat_work(struct heartbeat *heart, int64_t now_ns) {
     atomic_store(&heart->due_ns, 0);
 }
 
-// How long work has been pending without progress; 0: not stalled. `inbox_since_ns`: since when the inbox has not been
-// empty; CLOCK_NEVER: it is empty.
+// How long work has been pending without progress; 0: not stalled. `inbox_since_ns`: since when the inbox has had
+// events; CLOCK_NEVER: empty inbox.
 static inline int64_t heartbeat_stalled_ns(const struct heartbeat *heart, int64_t inbox_since_ns, int64_t now_ns) {
     int64_t beat_ns = atomic_load(&heart->beat_ns), since_ns = atomic_load(&heart->due_ns);
     if (beat_ns == 0)

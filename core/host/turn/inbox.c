@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LOOK_NS (10 * CLOCK_SECOND) // so that a resume from system sleep is noticed
+#define LOOK_NS (10 * CLOCK_SECOND) // to notice a resume from system sleep
 #define MEMORY_WAIT_NS (10 * CLOCK_MS)
 struct inbox {
     pthread_mutex_t mutex;
@@ -67,8 +67,8 @@ struct event_item *inbox_item(struct engine_event *event) {
     return item;
 }
 
-// With the mutex held: what was put so far has to be taken first. *wakes: it was, and the engine's thread may be
-// waiting.
+// With the mutex held: the engine has to take the earlier items first. *wakes: the caller put an item, and the engine's
+// thread may be waiting.
 static void wait_for_room(struct inbox *inbox, const struct event_item *item, bool *wakes) {
     while (!inbox->closed && !event_queue_has_room(inbox->queue, item)) {
         pthread_cond_signal(&inbox->filled);
@@ -110,7 +110,7 @@ void inbox_post_now(struct inbox *inbox, struct engine_event *event) {
     post(inbox, inbox_item(event), false);
 }
 
-// The condition variable uses CLOCK_MONOTONIC, the host CLOCK_BOOTTIME: they differ by the time spent suspended.
+// The condition variable uses CLOCK_MONOTONIC, the host CLOCK_BOOTTIME: the difference is the time spent suspended.
 static void wait_filled(struct inbox *inbox, int64_t until_ns) {
     if (until_ns == CLOCK_NEVER) {
         pthread_cond_wait(&inbox->filled, &inbox->mutex);

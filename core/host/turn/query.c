@@ -61,12 +61,12 @@ static void drop(struct queries *queries, const struct query *query) {
     }
 }
 
-// With the mutex. ERROR_LIMIT: it was not begun in time, and never will be.
+// With the mutex. ERROR_LIMIT: the query did not begin in time, and never will.
 static struct error *wait_for(struct queries *queries, struct query *query) {
     int64_t until_ns = clock_ticks() + QUERY_PATIENCE_NS;
     while (!query->done && !query->failed) {
         int64_t left_ns = until_ns - clock_ticks();
-        if (query->running) { // it uses its caller's memory
+        if (query->running) { // the query uses its caller's memory
             pthread_cond_wait(&queries->changed, &queries->mutex);
         } else if (left_ns > 0) {
             (void)clock_condition_wait(&queries->changed, &queries->mutex, left_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions of other threads to the engine: a function that runs on the engine's thread between two turns, while its
-// caller waits. So that turns are not delayed, such a function takes a few milliseconds at most: about 1,000 entries;
-// callers that need more ask again.
+// Queries of other threads to the engine: a function that runs on the engine's thread between two turns, while the
+// caller waits. Such a function takes a few milliseconds at most, about 1,000 entries, to delay turns little; callers
+// that need more query again.
 #ifndef WHARF_HOST_TURN_QUERY_H
 #define WHARF_HOST_TURN_QUERY_H
 
@@ -15,8 +15,8 @@ typedef void (*query_run)(void *arg, struct engine *engine, struct moment now);
 
 struct host;
 
-// Runs `run(arg, ...)`. Not on the engine's thread. On failure it did not and will not run: ERROR_STOPPED, the host has
-// not started yet or is stopping; ERROR_LIMIT, the engine had no time for it.
+// Runs `run(arg, ...)`. Not on the engine's thread. After a failure, `run` was not called and never will be:
+// ERROR_STOPPED, the host has not started yet or is stopping; ERROR_LIMIT, the engine had no time.
 struct error *host_query(struct host *host, query_run run, void *arg);
 
 // Reads `path` ("/apis/batch/v1/namespaces/a/jobs/b") from a cluster with the host's own credentials, on the cluster's
@@ -24,23 +24,23 @@ struct error *host_query(struct host *host, query_run run, void *arg);
 // in time; `answer` is then empty.
 struct error *host_read(struct host *host, size_t cluster, const char *path, struct response *answer);
 
-// The same for any request, of which all but the resource's strings is copied: those are literals.
+// The same for any request. Copies everything but the resource's strings: these are literals.
 struct error *host_ask(struct host *host, size_t cluster, const struct request *request, struct response *answer);
 
-// The address and credentials of the cluster of this name, for a connection of one's own; endpoint_free.
-// ERROR_NOT_FOUND: there is none, or it cannot be used now; else as host_query.
+// The address and credentials of the named cluster, for a connection of one's own; endpoint_free. ERROR_NOT_FOUND:
+// unknown, or not usable now; else as host_query.
 struct error *host_endpoint(struct host *host, const char *cluster, struct endpoint **out);
 
 // The host's side.
 struct queries;
 struct error *queries_new(struct queries **out);
 void queries_free(struct queries *queries); // no caller may be left
-// From now on they are accepted; `poke` wakes the engine's thread.
+// Accepts queries from now on; `poke` wakes the engine's thread.
 void queries_open(struct queries *queries, void (*poke)(void *ctx), void *ctx);
 struct error *queries_ask(struct queries *queries, query_run run, void *arg); // see host_query
-// Runs what waits, within a few milliseconds. On the engine's thread.
+// Runs the waiting queries, within a few milliseconds. On the engine's thread.
 void queries_run(struct queries *queries, struct engine *engine);
-// Fails those that wait, and all later ones.
+// Fails the waiting queries, and all later ones.
 void queries_close(struct queries *queries);
 
 #endif

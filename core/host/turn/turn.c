@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/turn/turn.h"
 
-// Requests are passed on in batches, which saves wakeups, and early enough that no window stays empty for the rest of a
-// long turn.
+// Requests go out in batches, which saves wakeups, and early enough that no window stays empty for the rest of a long
+// turn.
 #define DISPATCH_AT 16                    // commands
 #define DISPATCH_NS (CLOCK_SECOND / 5000) // after the first
 

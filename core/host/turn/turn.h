@@ -17,11 +17,11 @@ struct turn_mark {
 struct turn {
     struct engine *engine;
     struct dispatch *dispatch;
-    struct update update;            // update.wake_ns: when the next turn is needed, even without an event
-    struct histogram steps;          // how long each step took, and what it led to; first bound TURN_STEP_NS
-    int64_t first_ns;                // when the update got its first command
+    struct update update;            // update.wake_ns: time of the next turn needed, even without an event
+    struct histogram steps;          // the duration of each step and its results; first bound TURN_STEP_NS
+    int64_t first_ns;                // time of the update's first command
     struct moment (*now)(void *ctx); // called for each event
-    // Called before each event from the queue, and after each step, with the update not dispatched yet and its size
+    // Called before each event from the queue, and after each step, with the update before its dispatch and its size
     // before the step; may be NULL.
     void (*before)(void *ctx, const struct engine_event *event);
     void (*after)(void *ctx, const struct update *update, const struct turn_mark *older);

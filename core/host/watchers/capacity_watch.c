@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free capacity of one worker: lists and watches its nodes and the pods that have not ended, pruned while they are
-// parsed, keeps only sums (node_table.h), and posts a view of them at most twice a second. When the worker refuses the
-// watch, or the watch is lost, that is posted instead.
+// The free capacity of one worker: lists and watches the worker's nodes and unfinished pods, pruned by the parser,
+// keeps only sums (node_table.h), and posts a view at most twice a second. When the worker refuses the watch, or the
+// watch is lost, the post says so instead.
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define POST_NS (500 * CLOCK_MS) // between two views
-// Until nodes and pods that exceeded the memory budget are listed again, doubled each time.
+// Delay before nodes and pods that exceeded the memory budget are listed again, doubled each time.
 #define OVER_FIRST_NS CLOCK_MINUTE
 #define OVER_LAST_NS (30 * CLOCK_MINUTE)
 
@@ -37,8 +37,8 @@ struct part_watch {
     enum part part;
     struct object_watch objects;
     bool lost;   // or absent, and not connected since
-    bool listed; // at least once, since it was opened
-    bool held;   // closed until the other one is permitted
+    bool listed; // at least once since the watch was opened
+    bool held;   // closed until the other watch is permitted
     bool relist; // an object was lost for lack of memory
 };
 
@@ -47,12 +47,12 @@ struct capacity_watch {
     struct part_watch parts[PARTS];
     struct node_table *table;
     enum capacity_state posted;
-    char problem[256]; // why it is not known
+    char problem[256]; // why the capacity is unknown
     bool warned;
-    size_t kept;     // counted in the budget: the table, and what the engine has of it
-    bool over;       // that exceeds the budget: objects are ignored until the next tick
-    int64_t over_ns; // the last delay; 0: it never did
-    int64_t open_ns; // since when it is open again
+    size_t kept;     // counted in the budget: the table and the engine's view
+    bool over;       // the table exceeds the budget: objects are ignored until the next tick
+    int64_t over_ns; // the last delay; 0: never over the budget
+    int64_t open_ns; // when the watch opens again
     size_t over_max; // the budget's maximum then
     int64_t post_ns;
 };
@@ -67,7 +67,7 @@ static void on_listing(void *ctx, const char *version) {
     rows[part->part].list(part->watch->table);
 }
 
-// The engine has a view, and what it takes off that.
+// Counts the table and the engine's view in the budget.
 static void count_kept(struct capacity_watch *watch) {
     struct node_table_size size = node_table_size(watch->table);
     size_t bytes = size.bytes + 2 * size.view;
@@ -104,7 +104,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
         part->lost = false;
         struct part_watch *other = other_part(part);
         if (other->held)
-            object_watch_close(&other->objects, 0); // open it
+            object_watch_close(&other->objects, 0); // opens the watch
         other->held = false;
     } else if (state == REFLECTOR_STARTING) // closed
         part->listed = false;
@@ -185,7 +185,7 @@ static void stop(void *state) {
     free(watch);
 }
 
-// The worker has more nodes and pods than the budget allows. Both are tried again, after growing delays.
+// The worker has more nodes and pods than the budget allows. Both watches are tried again, after growing delays.
 static void give_up(struct capacity_watch *watch, int64_t now_ns) {
     struct budget *budget = watch->scope->budget;
     struct node_table *empty = node_table_new(watch->scope->seed);
@@ -248,7 +248,7 @@ static bool is_lost(const struct capacity_watch *watch) {
     return false;
 }
 
-// What has changed, when it is due. Returns the time of the next call needed.
+// Posts the changes that are due. Returns the time of the next call needed.
 static int64_t post_view(struct capacity_watch *watch, struct moment now) {
     if (is_lost(watch) && (watch->posted == CAPACITY_KNOWN || watch->posted == CAPACITY_READING)) {
         warn(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights that a worker denies although a kind needs them. A write that was answered with 403 may have been rejected by
-// an admission policy, or the worker's authorizer denies it: a SelfSubjectAccessReview decides, and is repeated every
-// few seconds while the right is denied, so that a grant is noticed. Nothing is sent before a write is answered with
-// 403.
+// Rights that a worker denies although a kind needs them. A 403 for a write comes from an admission policy or from the
+// worker's authorizer: a SelfSubjectAccessReview decides, repeated every few seconds while the right is denied, to
+// notice a grant. Without a 403 for a write, the watcher sends nothing.
 #include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/json.h"
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #define RIGHTS 8                       // remembered at a time
-#define DENIED_NS (3 * CLOCK_SECOND)   // until a denied right is reviewed again
+#define DENIED_NS (3 * CLOCK_SECOND)   // between reviews of a denied right
 #define ALLOWED_NS (10 * CLOCK_SECOND) // until a granted right is forgotten
 
 struct right_state {
@@ -20,14 +19,14 @@ struct right_state {
     struct written_object of;
     const char *verb;
     bool denied;
-    int64_t at_ns; // of the next review, or when it is forgotten; 0: no review yet
+    int64_t at_ns; // of the next review, or of the end of this entry; 0: no review yet
 };
 
 struct denied_rights {
     const struct cluster_scope *scope;
     struct right_state rights[RIGHTS];
     struct right_state *reviewed; // by the review in flight
-    bool answered, allowed;       // its answer has come
+    bool answered, allowed;       // the review has an answer
 };
 
 static const char *verb_of(enum verb verb) {
@@ -138,7 +137,7 @@ static void end_review(struct denied_rights *denied, struct moment now) {
         return;
     post_denied(denied, right->of.kind);
     if (right->denied)
-        probe_disconnected(denied->scope->probe); // perhaps all rights were revoked
+        probe_disconnected(denied->scope->probe); // perhaps an administrator revoked all rights
 }
 
 static int64_t step(void *state, struct moment now) {

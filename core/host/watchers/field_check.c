@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the management cluster knows the field managedBy of each kind: an API server with an older version of the
-// kind drops the field from every object, and the workload runs in the management cluster as if nobody had delegated
-// it. Read from the server's OpenAPI v3 document a moment after a list has begun, and every few minutes while the field
+// Checks that the management cluster knows the field managedBy of each kind: an API server with an older version of the
+// kind drops the field from every object, and the workload runs in the management cluster as if not delegated. The
+// watcher reads the server's OpenAPI v3 document a moment after a list has begun, and every few minutes while the field
 // is missing.
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -19,7 +19,7 @@
 
 struct checked {         // one kind
     const char *version; // served; NULL: none yet
-    int64_t due_ns;      // CLOCK_NEVER: it is not due; 0: as soon as the delay is over
+    int64_t due_ns;      // CLOCK_NEVER: not due; 0: as soon as the delay is over
     bool lacks;
 };
 
@@ -28,7 +28,7 @@ struct field_check {
     struct checked *kinds;
     size_t n_kinds;
     uint64_t exchange; // 0: none
-    size_t asked;      // the kind that it is about
+    size_t asked;      // the kind of the request in flight
     int64_t now_ns;
 };
 
@@ -69,7 +69,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
     checked->due_ns = 0;
 }
 
-// One document is about all kinds of its group and version.
+// One document describes all kinds of a group and version.
 static bool is_of_document(const struct field_check *check, size_t kind) {
     const struct checked *asked = &check->kinds[check->asked], *checked = &check->kinds[kind];
     const wharf_kind *a = &check->scope->settings.kinds[check->asked]->abi,

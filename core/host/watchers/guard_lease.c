@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renews the Lease for the guard of one worker, and posts what the Leases show of that guard (docs/fencing.md). Does
-// nothing while fencing is not enabled.
+// Renews the Lease for the guard of one worker, and posts the guard's state as the Leases show it (docs/fencing.md).
+// Idle while fencing is disabled.
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/engine/fence/fence_lease.h"
@@ -16,8 +16,8 @@ struct guard_lease {
     bool begun, look, leaves;
     bool anew;        // begin again, once nothing is in flight
     bool in_flight;   // a request
-    uint32_t epoch;   // of the settings with which it began
-    char logged[200]; // the problem that was logged last; "": none
+    uint32_t epoch;   // of the settings at the start
+    char logged[200]; // the last logged problem; "": none
 };
 
 static struct error *start(const struct cluster_scope *scope, void **state) {
@@ -30,7 +30,7 @@ static struct error *start(const struct cluster_scope *scope, void **state) {
 }
 
 static void stop(void *state) {
-    free(state); // the client, which is freed next, forgets the requests in flight
+    free(state); // the client, freed next, drops the requests in flight
 }
 
 static void notice(void *state, const struct cluster_notice *notice) {
@@ -39,7 +39,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
     guard->look |= notice->type == NOTICE_STATE;
     if (notice->type != NOTICE_CONFIGURED || !guard->begun)
         return;
-    guard->leaves = !settings->enabled; // gives its Leases back, also those that it holds later
+    guard->leaves = !settings->enabled; // releases all Leases, also Leases acquired later
     guard->anew = settings->enabled && settings->epoch != guard->epoch;
     fence_lease_set_after(&guard->lease, settings->after_ns);
 }
@@ -84,7 +84,7 @@ static int64_t step(void *state, struct moment now) {
     if (!guard->begun && !guard->scope->settings.fencing.enabled)
         return CLOCK_NEVER;
     guard->now = now;
-    if (guard->anew && guard->in_flight) // the Lease may be about to be given back: its answer comes first
+    if (guard->anew && guard->in_flight) // the request may release the Lease: wait for the answer
         return CLOCK_NEVER;
     if (!guard->begun || guard->anew)
         begin(guard);

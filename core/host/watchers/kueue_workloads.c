@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Workloads of a cluster's Kueue, posted to the engine (EVENT_QUEUED) for the workloads and mirrors of this host.
-// The watch begins with the first object that is in a queue. The state of an object is posted by the next step, so
-// after the event of the object itself.
+// The watch begins with the first queued object. The next step posts the state of an object, so after the event of the
+// object.
 #include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/memory.h"
@@ -15,19 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNMATCHED_MAX 1024       // Workloads whose object was not seen, as it may not have been seen yet
+#define UNMATCHED_MAX 1024       // Workloads whose object was not seen yet
 #define KEY_MAX (64 + 40)        // namespace/uid
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
-    struct engine_event event; // owns its strings; its state is NULL while the object has no Workload
+    struct engine_event event; // owns its strings; the state is NULL while the object has no Workload
     struct item *next_due;
     struct item *older, *newer; // unmatched
-    bool seen;                  // the object was; else it is a unmatched
+    bool seen;                  // the object was seen; otherwise the item is unmatched
     bool due, posted, dead;
-    unsigned list;   // of its kind, in which or since which it was seen
-    unsigned epoch;  // of the list in which or since which its Workload was seen
-    size_t kept;     // counted in the budget
+    unsigned list;  // of the object's kind: the last list that contained the object, or the list before its watch event
+    unsigned epoch; // the same of its Workload
+    size_t kept;    // counted in the budget
     const char *uid; // of the object, in `key`
     char key[KEY_MAX];
 };
@@ -37,7 +37,7 @@ struct kueue_workloads {
     struct budget *budget; // NULL: of the management cluster, which is trusted
     bool over_reported;
 
-    struct map items; // by namespace and uid of the object: a Workload speaks for objects of its own namespace alone
+    struct map items; // by namespace and uid of the object: a Workload describes objects of its own namespace alone
     unsigned *lists;  // of the kinds
     size_t n_lists;
     struct item *due;
@@ -71,7 +71,7 @@ static void clear_event(struct item *item) {
     item->event.type = EVENT_TIME;
 }
 
-// Counts what the item takes with `event`. False: the memory budget of the worker does not allow it.
+// Counts the memory that the item needs with `event`. False: over the memory budget of the worker.
 static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
     size_t state = event->type == EVENT_QUEUED ? sizeof *event->queued.state + engine_event_texts(event) : 0;
     size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + state;
@@ -95,7 +95,7 @@ static void remove_item(struct kueue_workloads *workloads, struct item *item) {
     clear_event(item);
     (void)budget_keep(workloads->budget, item->kept, 0);
     item->dead = true;
-    if (!item->due) // else it is freed when its turn comes
+    if (!item->due) // otherwise the next step frees the item
         free(item);
 }
 
@@ -139,8 +139,8 @@ static struct item *make_item(struct kueue_workloads *workloads, const struct js
     return item;
 }
 
-// Its object is no longer in the watch: it is gone, or has lost the label by which it is selected. If it gets that
-// back, no watch shows its Workload again.
+// The watch no longer shows the object: the object was deleted, or has lost the label of the selector. When the label
+// returns, no watch shows the Workload again.
 static void leave_item(struct kueue_workloads *workloads, struct item *item) {
     bool known = item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE;
     if (!item->seen || !known) {
@@ -159,7 +159,7 @@ static void set_due(struct kueue_workloads *workloads, struct item *item) {
     workloads->due = item;
 }
 
-// Replaces what is kept of the item. False: out of memory or over the budget; what is known stays.
+// Replaces the event of the item. False: out of memory or over the budget; the former event stays.
 static bool set_event(struct kueue_workloads *workloads, struct item *item, struct engine_event *event) {
     struct engine_event copy;
     struct error *error = engine_event_own(event, &copy);
@@ -176,7 +176,7 @@ static bool set_event(struct kueue_workloads *workloads, struct item *item, stru
     return true;
 }
 
-// Keeps a copy of what the Workload says; of a unmatched it is posted once its object was seen.
+// Keeps a copy of the Workload's state; an unmatched state is posted after its object is seen.
 static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
     struct engine_event event = item->event;
     event.type = EVENT_QUEUED;
@@ -286,7 +286,7 @@ static void set_gone(struct kueue_workloads *workloads, struct item *item) {
         remove_item(workloads, item);
 }
 
-// Of an older Workload of the object, perhaps: Kueue makes it anew.
+// False also for an older Workload of the object: Kueue recreates Workloads.
 static bool is_of(const struct item *item, const struct json *workload) {
     return item->event.type == EVENT_QUEUED && text_equal(item->event.queued.state->uid, object_uid(workload));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The labels of the management cluster's namespaces, posted to the engine while a namespaceSelector is configured.
+// Posts the labels of the management cluster's namespaces to the engine while a namespaceSelector is configured.
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/selector.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free resources of a worker's nodes, kept up to date from its Node and Pod objects: 16 bytes for each pod, which
-// name its node and its requests. The sums are made with each view.
+// The free resources of a worker's nodes, updated from Node and Pod objects: 16 bytes for each pod, for its node and
+// its requests. Each view computes the sums anew.
 #ifndef WHARF_HOST_WATCHERS_NODE_TABLE_H
 #define WHARF_HOST_WATCHERS_NODE_TABLE_H
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define REFUSED_NS (10 * CLOCK_MINUTE) // until a refused watch is tried again
-// The same for a kind that is not served, doubled each time: it may be installed.
+#define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refusal
+// The first delay for a kind that is not served yet, doubled each time.
 #define ABSENT_FIRST_NS CLOCK_SECOND
 #define ABSENT_LAST_NS CLOCK_MINUTE
 #define NO_MEMORY_NS CLOCK_SECOND

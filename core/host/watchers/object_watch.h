@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch of one kind beside those of workloads: open only while it is wanted, and closed when the server refuses it
-// (401, 403) or does not serve the kind (404). A reflector alone asks again every half minute. This watch asks again
+// A watch of one kind beside the watches of workloads: open only while wanted, and closed when the server refuses the
+// watch (401, 403) or does not serve the kind (404). A reflector alone retries every half minute. This watch retries
 // after ten minutes, and for an absent kind after delays that grow to one minute. Belongs to the transport's thread.
 #ifndef WHARF_HOST_WATCHERS_OBJECT_WATCH_H
 #define WHARF_HOST_WATCHERS_OBJECT_WATCH_H
@@ -13,11 +13,11 @@ struct object_watch_handler {
     void (*listing)(void *ctx, const char *version);
     void (*seen)(void *ctx, struct object *object);
     void (*gone)(void *ctx, struct object *object);
-    // `restored`: the cluster was restored from a backup, so an object that the list lacks was perhaps not deleted.
+    // `restored`: the cluster was restored from a backup, so an object missing from the list was perhaps not deleted.
     void (*listed)(void *ctx, bool restored);
-    // Also with STARTING when the watch is closed, but not by object_watch_clear.
+    // Also with STARTING when the watch closes, but not by object_watch_clear.
     void (*state)(void *ctx, enum reflector_state state, const char *problem);
-    // The server refuses the watch, for the first time since it was last connected. Called after `state`.
+    // The first refusal of the watch since the last connection. Called after `state`.
     void (*refused)(void *ctx, const char *problem);
     void *ctx;
 };
@@ -31,24 +31,24 @@ struct object_watch { // zero-initialised: never opens
     struct random random;
     int64_t open_ns;   // not before
     int64_t absent_ns; // the next delay
-    bool reported;     // that the server refuses it
+    bool reported;     // the refusal
     bool listing;      // a list has begun and is not complete
     bool restored;     // since the last list
     enum reflector_state state;
 };
 
-// `options` and the objects that its pointers lead to outlive the watch. `persistent`: the watch stays open when it is
-// refused or absent, since a grant has to be noticed soon. Opens nothing before the first tick.
+// `options` and the objects behind its pointers outlive the watch. `persistent`: the watch stays open when refused or
+// absent, to notice a grant soon. Opens nothing before the first tick.
 void object_watch_init(struct object_watch *watch, const struct reflector_options *options, struct transport *transport,
                        const struct object_watch_handler *handler, bool persistent);
 void object_watch_clear(struct object_watch *watch);
 
-// Opens and closes it as `wanted`, and does the work that is due. Returns the time of the next call needed.
+// Opens and closes the watch as `wanted`, and does the work that is due. Returns the time of the next call needed.
 int64_t object_watch_tick(struct object_watch *watch, bool wanted, struct moment now);
 
-// Closes it, to be opened not before `open_ns`. Not from one of its own handlers other than `refused`.
+// Closes the watch until `open_ns`. Not from one of its own handlers other than `refused`.
 void object_watch_close(struct object_watch *watch, int64_t open_ns);
-// Opens it again with another selector of fields. Not from a handler.
+// Opens the watch again with another field selector. Not from a handler.
 void object_watch_select(struct object_watch *watch, const char *field_selector);
 // See reflector_hurry and reflector_relist; a closed watch stays closed.
 void object_watch_hurry(struct object_watch *watch);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Capacity is the first one: the engine has to know of it before any watch is connected.
+// Capacity comes first: the engine needs to know about capacity before any watch is connected.
 const struct watcher *const watcher_table[] = {&capacity_watcher,    &pod_events_watcher,        &field_check_watcher,
                                                &kueue_watcher,       &worker_namespaces_watcher, &namespaces_watcher,
                                                &guard_lease_watcher, &denied_rights_watcher,     NULL};

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WANTED_NS (20 * CLOCK_MINUTE) // after the last request; rejections are retried more often than that
+#define WANTED_NS (20 * CLOCK_MINUTE) // after the last request; rejected mirrors are retried more often
 #define POST_NS CLOCK_SECOND
-#define NAMESPACES_MAX 16 // posted one by one; more are posted as "any"
+#define NAMESPACES_MAX 16 // posted one by one; a larger number is posted as "any"
 
 enum { NAMESPACES, QUOTAS, RESOURCES };
 
@@ -47,7 +47,7 @@ static void on_quota(void *ctx, struct object *object) {
     add_changed(((struct namespace_part *)ctx)->all, object_namespace(object->value));
 }
 
-// Earlier changes were missed: each workload that waits is tried once more.
+// Earlier changes were missed: each waiting workload is tried once more.
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     const struct namespace_part *part = ctx;
     (void)problem;
