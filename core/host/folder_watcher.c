@@ -23,7 +23,7 @@
 #define SETTLE_NS (100 * CLOCK_MS) // without further changes
 #define SETTLE_MAX_NS CLOCK_SECOND // since the first change
 #define MISSING_NS (5 * CLOCK_SECOND)
-#define POLL_NS (2 * CLOCK_SECOND) // where inotify cannot be used
+#define POLL_NS (2 * CLOCK_SECOND) // without inotify
 #define PARTIAL_MAX ((size_t)1000) // files; with more, the rest counts as complete
 
 #define GONE (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
@@ -35,11 +35,11 @@ struct watched_folder {
     char *directory;
     int wd;            // -1: the directory does not exist, or is polled
     int64_t retry_ns;  // then: when to try again
-    bool polled;       // inotify could not be used
-    bool unsettled;    // its state had changed when it was last polled
+    bool polled;       // polled for lack of inotify
+    bool unsettled;    // changed between the last two polls
     uint64_t state;    // see folder_state
     int64_t since_ns;  // of the first change that is not reported yet; CLOCK_NEVER: none
-    int64_t due_ns;    // when to report it
+    int64_t due_ns;    // time of the report
     bool missing_told; // in the log
     char **partial;
     size_t n_partial;
@@ -47,7 +47,7 @@ struct watched_folder {
 
 struct folder_watcher {
     struct watched_folder *first;
-    int inotify, wake; // inotify -1: all instances are used up
+    int inotify, wake; // inotify -1: no free instances
     atomic_bool stop, call;
     bool started;
     pthread_t thread;
@@ -95,7 +95,7 @@ static void note_change(struct watched_folder *watched, int64_t now_ns) {
     watched->due_ns = clock_earlier(now_ns + SETTLE_NS, watched->since_ns + SETTLE_MAX_NS);
 }
 
-// What is still being written is not reported.
+// Skips changes of files that a process is still writing.
 static void poll_folder(struct watched_folder *watched, int64_t now_ns) {
     uint64_t state = folder_state(watched->directory, watched->options.matters, watched->options.ctx);
     bool changed = watched->polled && state != watched->state;
@@ -140,7 +140,8 @@ static void open_watch(struct folder_watcher *watcher, struct watched_folder *wa
         watched->retry_ns = now_ns + MISSING_NS;
 }
 
-// A regular file with one name has just been opened for writing; a symlink or another name of a file is complete.
+// True: a process has just opened a regular file with one name for writing; a symlink or another name of a file is
+// complete.
 static bool begins(const struct watched_folder *watched, const char *name) {
     AUTO_TEXT path = text_resolve_path(watched->directory, name);
     struct stat st;
@@ -199,7 +200,7 @@ static int64_t due_ns(const struct watched_folder *watched) {
     return watched->wd >= 0 ? at_ns : clock_earlier(at_ns, watched->retry_ns);
 }
 
-// A handler may add and remove what is watched, also itself: the list is searched again after each call.
+// A handler may add and remove watched folders, also its own: search the list again after each call.
 static bool report_one(struct folder_watcher *watcher, int64_t now_ns) {
     for (struct watched_folder *w = watcher->first; w; w = w->next) {
         if (w->wd < 0 && now_ns >= w->retry_ns) {
@@ -225,7 +226,7 @@ static void close_watch(struct folder_watcher *watcher, struct watched_folder *w
     watched->wd = -1;
 }
 
-// Without an instance, directories are polled.
+// Without an instance, the thread polls directories.
 static void open_inotify(struct folder_watcher *watcher) {
     if (watcher->inotify < 0)
         watcher->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

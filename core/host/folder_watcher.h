@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that waits for changes in directories (inotify) and reports them once they have settled: files that are
-// closed or renamed, symlinks that are replaced as the mounts of ConfigMaps and Secrets do. It sleeps while nothing
-// happens; as long as a directory does not exist, it looks for it every few seconds. Where all instances or watches of
-// inotify are used up, it reads the directories every few seconds, and a change is reported once they stay the same.
+// A thread that waits for changes in directories (inotify) and reports settled ones: closed or renamed files, and
+// replaced symlinks as in mounts of ConfigMaps and Secrets. The thread sleeps while nothing happens; every few seconds
+// it tries to open missing directories. Without free instances or watches of inotify, the thread reads the directories
+// every few seconds, and reports a change once two reads agree.
 #ifndef WHARF_HOST_FOLDER_WATCHER_H
 #define WHARF_HOST_FOLDER_WATCHER_H
 
@@ -12,7 +12,7 @@
 
 struct folder_watcher;
 
-// What is to be watched; copied.
+// One watched directory; copied.
 struct folder_watcher_options {
     const char *directory;
     bool (*matters)(void *ctx, const char *name); // whether a change of this file does
@@ -24,20 +24,20 @@ struct folder_watcher_options {
 
 struct error *folder_watcher_new(struct folder_watcher **out);
 struct error *folder_watcher_start(struct folder_watcher *watcher);
-// Ends the thread: nothing is called afterwards. Both: NULL is allowed.
+// Ends the thread: no handler is called afterwards. Both: NULL is allowed.
 void folder_watcher_stop(struct folder_watcher *watcher);
-void folder_watcher_free(struct folder_watcher *watcher); // and what it watches
+void folder_watcher_free(struct folder_watcher *watcher); // with all watched folders
 
-// Calls all that is watched, even if nothing has changed. From any thread.
+// Calls all handlers, even without a change. From any thread.
 void folder_watcher_call(struct folder_watcher *watcher);
 
-// While the thread does not run, or on it.
+// While the thread does not run, or on the thread.
 struct watched_folder;
 struct error *folder_watcher_add(struct folder_watcher *watcher, const struct folder_watcher_options *options,
                                  struct watched_folder **out);
 void folder_watcher_remove(struct folder_watcher *watcher, struct watched_folder *watched); // NULL is allowed
 
-// Whether somebody has begun to write the file and has not closed it yet.
+// True: a process has opened the file for writing and has not closed it yet.
 bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name);
 
 #endif

@@ -140,7 +140,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     host->is_current = true;
     queries_open(host->queries, poke_inbox, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
-    workers_tick(host, now); // the engine knows them before it sees the first workload
+    workers_tick(host, now); // before the engine gets the first workload
     cluster_thread_watch(host->clusters[ENGINE_MANAGEMENT]->thread);
     election_thread_start(host->election, origin, host_policy(host));
     return NULL;

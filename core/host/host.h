@@ -12,23 +12,23 @@
 
 struct host;
 
-// Reads the kubeconfigs and makes everything that does not need the network. The config and the adapters are not owned
-// and must outlive the host. A worker whose kubeconfig cannot be used is logged and treated as unreachable; only the
-// management cluster's is an error.
+// Reads the kubeconfigs and creates everything that needs no network. The config and the adapters are not owned and
+// must outlive the host. A worker with an unusable kubeconfig is logged and counts as unreachable; an unusable
+// kubeconfig of the management cluster is an error.
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out);
 
 // Runs until host_stop; then takes no new work, waits for requests in flight (at most 8 s) and returns.
 struct error *host_run(struct host *host);
 
-// From any thread, also before host_run: shares another configuration. Its live settings take effect soon.
+// From any thread, also before host_run: shares another configuration. Its live settings apply soon.
 void host_configure(struct host *host, const struct config *config);
 
-// The adapters: those of host_new, or the newer table that was added last. From any thread; it stays valid until
-// host_free, and so do all earlier tables. Its kinds begin with theirs, in their order.
+// The adapters: the table of host_new, or the newest added table. From any thread; all tables stay valid until
+// host_free. The kinds of each table begin with the kinds of the former one, in the same order.
 const struct adapters *host_adapters(const struct host *host);
 
-// A table that adapters_extend made of host_adapters(); taken. From any thread, one at a time. The kinds that are new
-// are watched soon in all clusters; nothing else is disturbed.
+// Takes a table that adapters_extend made of host_adapters(). From any thread, one at a time. All clusters watch the
+// new kinds soon, with no disturbance of the others.
 void host_add_adapters(struct host *host, struct adapters *adapters);
 
 // From any thread, any number of times.
@@ -42,11 +42,11 @@ struct worker_records;
 struct worker_records *host_records(const struct host *host);
 
 struct watcher; // see watchers/watcher.h
-// From any thread: the watcher, which is not in the table, starts soon on the thread of the management cluster, also
-// before the engine does. False: out of memory, or the host is stopping; nothing is called then. Its `stop` is called
-// once, at the latest when the host stops, even if it could not be started.
+// From any thread: starts a watcher outside of the table soon on the thread of the management cluster, also before the
+// engine starts. False: out of memory, or the host is stopping; no function is called then. `stop` is called once, at
+// the latest when the host stops, even after a failed start.
 bool host_attach(struct host *host, const struct watcher *row, void *state);
-// From any thread: the watchers of the management cluster are stepped soon.
+// From any thread: the watchers of the management cluster step soon.
 void host_step_watchers(struct host *host);
 
 void host_free(struct host *host); // not while host_run runs
@@ -62,7 +62,7 @@ struct cluster_reading {
     int64_t silence_ns;      // since the last byte from the server, or since the host was made:
     bool unheard;            // there was none
     uint64_t inbox;          // events that wait for the engine
-    int64_t inbox_since_ns;  // how long the oldest of them has waited; 0: there is none
+    int64_t inbox_since_ns;  // how long the oldest event has waited; 0: no events
 };
 
 // State for metrics and health: a copy made by the engine's thread at most a quarter of a second ago.
@@ -72,7 +72,7 @@ struct host_snapshot {
     struct rights_features features;  // of the configuration in use
     struct histogram steps;           // of the engine, first bound TURN_STEP_NS
     char *waits_for;                  // owned; not running: why the engine has not started; NULL: not known yet
-    const char **names;               // of stats.clusters, which own them; [0] "management"
+    const char **names;               // owned by stats.clusters; [0] "management"
     const struct kind *const *kinds;
     bool running;       // the engine has started
     bool in_sync;       // see engine_in_sync

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of clusters. A number is used again only when nothing refers to the worker that had it.
+// The table of clusters. A number is free for reuse after the last reference to its former worker.
 #include "core/host/host_internal.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 static const char former[] = "a former worker";
 
 static struct error *grow_clusters(struct host *host, size_t count) {
-    pthread_mutex_lock(&host->snapshot_mutex); // other threads read it
+    pthread_mutex_lock(&host->snapshot_mutex); // other threads read the table
     struct host_cluster **clusters = realloc(host->clusters, count * sizeof *clusters);
     if (clusters)
         host->clusters = clusters;
@@ -20,7 +20,7 @@ static struct error *grow_clusters(struct host *host, size_t count) {
     struct error *error = clusters && names && cluster ? NULL : error_no_memory();
     if (!error && host->inbox)
         error = inbox_grow(host->inbox, count);
-    if (host->turn.dispatch && names) // they may have moved
+    if (host->turn.dispatch && names) // the names may have moved
         error = error ? error : dispatch_name(host->turn.dispatch, count, host->names);
     if (error) {
         free(cluster);

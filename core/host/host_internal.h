@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c
-// (their connections), host_workers.c (workers that come and go), host_settings.c (the live settings),
-// host_snapshot.c (state for other threads) and host_log.c (events that are logged).
+// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c (their
+// connections), host_workers.c (workers that come and go), host_settings.c (the live settings), host_snapshot.c (state
+// for other threads) and host_log.c (logged events).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
@@ -27,8 +27,8 @@
 enum membership {
     CLUSTER_VACANT, // no worker has this number
     CLUSTER_USED,
-    CLUSTER_LEAVING, // it is not in the set of workers any longer, and ends as `removal` says
-    CLUSTER_LEFT     // the engine has removed the worker; references to it are still awaited
+    CLUSTER_LEAVING, // no longer in the set of workers; `removal` says how the worker ends
+    CLUSTER_LEFT     // the engine has removed the worker; references remain
 };
 
 struct host_cluster {
@@ -38,12 +38,12 @@ struct host_cluster {
     struct worker_spec spec; // of a worker; of the management cluster, none
     enum removal removal;
     bool joined;                   // the engine knows the worker,
-    struct worker_settings posted; // with these settings
+    struct worker_settings posted; // the settings that the engine has
     bool posted_awaiting;
     uint64_t recorded;                  // hash of its record, see worker_records_set
     struct cluster_thread *fenced;      // the connection that renews the Leases of `renews`, see fences_tick
     uint64_t renews;                    // shards
-    struct meter meter;                 // of all its connections
+    struct meter meter;                 // of all connections of the cluster
     struct cluster_thread *thread;      // NULL: not open
     struct cluster_thread *opening;     // NULL: none is being opened
     struct cluster_thread *replacement; // opened, and waits for `replaced`,
@@ -58,8 +58,8 @@ struct host {
     const struct adapters *first;            // adapters as given to host_new
     const struct adapters *_Atomic adapters; // see host_adapters
     struct thread_settings thread_settings;  // in use, with the kinds that the engine has
-    unsigned configured;                     // how often they have changed
-    bool all_configured;                     // each connection has been given them
+    unsigned configured;                     // number of changes
+    bool all_configured;                     // each connection has the settings
     int64_t configure_at_ns;                 // next attempt after a lack of memory
     struct startup *startup;
     struct election_thread *election;
@@ -73,10 +73,10 @@ struct host {
     struct cluster_thread *management; // also of clusters[0], for other threads
     struct cluster_thread *closing;    // a list
     pthread_mutex_t wanted_mutex;
-    struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
+    struct worker_spec *wanted; // under the mutex: the last set from host_set_workers, or NULL
     size_t n_wanted;
     enum removal wanted_removal;
-    bool is_wanted;                  // it has not been taken yet
+    bool is_wanted;                  // not taken yet
     struct config *next;             // under the mutex: of host_configure, or NULL
     struct rights_features features; // under the mutex
     struct config *current;          // of the last host_configure: its settings and credential plugins apply
@@ -106,10 +106,10 @@ void clusters_free(struct host *host);
 
 // io/host_threads.c
 void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
-// Uses other credentials on the open connection; false: it has to be opened anew.
+// Uses other credentials on the open connection; false: the worker needs a new connection.
 bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
-void cluster_threads_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
-// Kinds from `first` on are new: they are lost where the cluster has no connection.
+void cluster_threads_recheck(struct host_cluster *cluster); // its kubeconfig file may have changed
+// Kinds from `first` on are new: clusters without a connection lose them.
 void cluster_threads_lost(struct host *host, size_t first);
 void cluster_threads_close(struct host *host, struct host_cluster *cluster);
 bool cluster_threads_are_closed(const struct host *host, size_t cluster);
@@ -123,7 +123,7 @@ void workers_free(struct host *host);
 enum worker_policy workers_policy(const struct host_cluster *cluster);
 
 // host_fences.c
-void fences_tick(struct host *host); // hands each connection the shards whose Leases it renews for a guard
+void fences_tick(struct host *host); // hands each connection the shards whose guard Leases it renews
 
 // host_settings.c
 void settings_init(struct host *host);

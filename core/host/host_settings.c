@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live parts of the configuration: settings of the engine and of the connections, credential
-// plugins, and adapters that are added.
+// The live parts of the configuration: settings of the engine and of the connections, credential plugins, and added
+// adapters.
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -96,7 +96,7 @@ static void use_thread_settings(struct host *host, const struct thread_settings 
     settings_changed(host);
 }
 
-// False: no memory; it is tried again.
+// False: out of memory; the next turn tries again.
 static bool apply_settings(struct host *host) {
     if (host->is_current)
         return true;
@@ -131,7 +131,7 @@ static bool take_kinds(struct host *host, struct moment now) {
     return true;
 }
 
-// Connections that are watched later are given the settings then.
+// Connections that start their watches later get the settings then.
 static bool configure_wires(struct host *host) {
     bool all = true;
     for (size_t c = 0; c < host->n_clusters; c++) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Facts of the host about its workers. Without memory they are missing.
+// Adds the host's facts about its workers. Without memory the facts are missing.
 static void fill_in(const struct host *host, struct stats *stats) {
     for (size_t c = 1; c < stats->n_clusters; c++) {
         const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];
@@ -40,7 +40,7 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     bool in_sync = engine_in_sync(host->turn.engine);
     if (in_sync && !host->trimmed) {
         memory_trim_all();
-        host->churn = HOST_TRIM_EVENTS; // and once more when it is idle: TLS and the first requests touch much
+        host->churn = HOST_TRIM_EVENTS; // and once more when idle: TLS and the first requests use much memory
         host->trim_at_ns = now.mono_ns + HOST_TRIM_AFTER_NS;
         host->trimmed = true;
         log_plain(LOG_INFO, "in sync");

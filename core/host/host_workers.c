@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that come and go while the host runs: compares the set that is wanted with the clusters there are.
+// Workers that come and go while the host runs: compares the wanted set with the existing clusters.
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -61,7 +61,7 @@ static void update_worker(struct host *host, struct host_cluster *cluster, struc
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
-    if (cluster->spec.capacity != spec->capacity) { // settings_tick configures its connection
+    if (cluster->spec.capacity != spec->capacity) { // settings_tick configures the connection
         host->configured++;
         host->all_configured = false;
     }
@@ -70,7 +70,7 @@ static void update_worker(struct host *host, struct host_cluster *cluster, struc
     *spec = (struct worker_spec){0};
 }
 
-// True: it has a number now, or is not to have one. A worker of the same name that has left is waited for.
+// True: the worker has a number now, or gets none. A former worker of the same name has to be removed first.
 static bool place_spec(struct host *host, struct worker_spec *spec) {
     struct host_cluster *cluster = find_worker(host, spec->settings.name);
     if (cluster && cluster->state == CLUSTER_LEFT)
@@ -160,12 +160,12 @@ static void receive_wanted(struct host *host) {
     begin_removals(host, removal);
 }
 
-// At the start all workers are cordoned for a moment.
+// True: no log lines; at the start all workers are cordoned for a moment.
 static bool is_quiet(const struct host_cluster *cluster, enum worker_policy policy) {
     return cluster->spec.awaits_overrides || (cluster->posted_awaiting && policy == WORKER_ACTIVE);
 }
 
-// The settings that the engine gets; their texts are those of the spec.
+// The settings for the engine; texts belong to the spec.
 static struct worker_settings settings_of(const struct host_cluster *cluster) {
     struct worker_settings settings = cluster->spec.settings;
     settings.policy = workers_policy(cluster);
@@ -178,7 +178,7 @@ static void post_worker(struct host *host, const struct host_cluster *cluster, c
                    &(struct engine_event){.type = EVENT_WORKER, .cluster = cluster->index, .worker = *settings});
 }
 
-// Before anything of its connection is posted. Without memory, the settings are posted again in the next turn.
+// Before the connection posts anything. Without memory, the next turn posts the settings.
 static void post_settings(struct host *host, struct host_cluster *cluster) {
     bool known = cluster->joined &&
                  (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
@@ -217,7 +217,7 @@ static void remove_worker(struct host *host, struct host_cluster *cluster) {
     cluster_threads_close(host, cluster);
 }
 
-// The line of the inbox is empty: the engine has forgotten the worker, and nothing of its connections follows.
+// The line of the inbox is empty: the engine has forgotten the worker, and its connections post nothing more.
 static bool is_over(const struct host *host, const struct host_cluster *cluster) {
     return cluster_threads_are_closed(host, cluster->index) && inbox_is_empty(host->inbox, cluster->index) &&
            !engine_has_worker(host->turn.engine, cluster->index);

@@ -3,8 +3,8 @@
 #ifndef WHARF_HOST_MEMORY_TRIM_H
 #define WHARF_HOST_MEMORY_TRIM_H
 
-// Returns free heap to the system and drops pages of program text and constants: libcurl brings some thirty libraries,
-// most of whose text is used once, at startup. Pages needed again are faulted in from the page cache.
+// Returns free heap to the system and drops pages of program text and constants: libcurl loads about thirty libraries,
+// which use most of their text only once, at startup. The kernel reads dropped pages again from the page cache.
 void memory_trim_all(void);
 
 #endif

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One item of a source of workers; strings are owned.
+// One item of a source of workers; owns its strings.
 struct source_note {
     char *origin_text;            // "Secret wharf-system/w1"
     char *name;                   // of the worker; NULL: not known
-    char *problem;                // why it, or its newest version, is not used; NULL: it is good
+    char *problem;                // why the item, or its newest version, is not used; NULL: usable
     struct token_life token_life; // 0: not known
 };
 void source_notes_free(struct source_note *notes, size_t count);
@@ -27,7 +27,7 @@ struct reload_note {
     int64_t at_wall_ns;      // of the last attempt; the first is the start
     int64_t success_wall_ns; // of the last one that succeeded
     bool successful;         // the last one
-    char *message;           // its problems, or the keys that need a restart; NULL: neither
+    char *message;           // the problems, or the keys that need a restart; NULL: neither
 };
 
 struct reload_notes {
@@ -39,7 +39,7 @@ struct error *reload_notes_copy(const struct reload_notes *from, struct reload_n
 void reload_notes_free(struct reload_notes *notes);
 
 struct host;
-// From any thread. `message` is copied.
+// From any thread. Copies `message`.
 void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
 void host_report_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
 

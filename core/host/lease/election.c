@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A shard that is given up begins no more requests. Once none is in flight, the gate closes and the Lease is given
-// back. The first time ends the wait for an answer; until the second, a request without answer may still take effect.
+// A shard that the replica gives up begins no more requests. With no request in flight, the gate closes and the replica
+// releases the Lease. The first time ends the wait for an answer; until the second, a request without answer may still
+// take effect.
 #define DRAIN_NS (3 * CLOCK_SECOND)
 #define LEAVE_NS CLOCK_SECOND
 #define DRAIN_TICK_NS (20 * CLOCK_MS)
@@ -20,10 +21,10 @@
 #define LEAVE_TRY_NS (2 * CLOCK_SECOND) // for one of a request that was sent since
 #define LEAVE_LIST_NS (100 * CLOCK_MS)  // between two reads then
 #define EVENT_AGAIN_NS (30 * CLOCK_MINUTE)
-#define ALIVE_RENEWALS 2              // of another holder's before it counts as a host that runs
-#define REMOVE_NS (10 * CLOCK_MINUTE) // after that, the Lease of a replica that ended is deleted
+#define ALIVE_RENEWALS 2              // of another holder's Lease before the holder counts as a running host
+#define REMOVE_NS (10 * CLOCK_MINUTE) // after that, the election deletes the Lease of a replica that ended
 
-struct lease_call { // a request and its answer, which the next tick handles
+struct lease_call { // a request and its answer for the next tick
     uint64_t id;    // in flight; 0: none
     int64_t sent_ns;
     struct response response; // valid if
@@ -36,9 +37,9 @@ struct lease_slot { // one Lease that this replica holds or tries to hold
     struct lease_call call;
     int64_t reported_until_ns; // to the engine
     uint64_t reported_term;
-    int64_t drains_ns;         // since when the Lease is being given up; 0: it is kept
+    int64_t drains_ns;         // start of the release of the Lease; 0: the replica keeps the Lease
     uint32_t unknown;          // requests that ended without an answer,
-    int64_t unknown_ns;        // the last of them at this time, with the precision of ticks
+    int64_t unknown_ns;        // time of the last one, with the precision of ticks
     const struct json *listed; // in the list that is being read
 };
 
@@ -47,8 +48,8 @@ struct election {
     struct election_state state;
     char member_prefix[LEASE_NAME_MAX + 16], own_shards[12];
     struct client *client;
-    struct recorder *recorder; // of Events about another host; NULL: none are written
-    int64_t event_at_ns;       // the next one, while it is seen
+    struct recorder *recorder; // of Events about another host; NULL: no Events
+    int64_t event_at_ns;       // time of the next one, while the other host is seen
     struct lease_slot *slots;  // of shards; the last one is this replica's own, see has_own
     size_t n_slots;
     struct observed_leases observed;
@@ -57,7 +58,7 @@ struct election {
     uint64_t removal; // the deletion in flight; 0: none
     int64_t log_at_ns;
     bool listed, leaving, conflict_logged;
-    int64_t leaves_ns; // since when it is leaving
+    int64_t leaves_ns; // since when the process is leaving
 };
 
 static bool has_members(const struct election *election) {
@@ -68,13 +69,13 @@ static bool is_on(const struct election *election) {
     return election->options.mode == ELECTION_ON;
 }
 
-// A Lease by which the others know that this one lives. Without election, it is held only beside another host, which
-// would not notice otherwise: that one holds the Lease of the origin.
+// A Lease that shows the others that this replica is live. Without election, a replica has one only beside another
+// host, which holds the Lease of the origin and would not notice this one otherwise.
 static bool has_own(const struct election *election) {
     return has_members(election) || !is_on(election);
 }
 
-// When no answer to a request that was sent then is waited for any longer.
+// The time limit for answers to requests sent at `sent_ns`.
 static int64_t deadline_ns(const struct election *election, int64_t sent_ns) {
     int64_t at_ns = sent_ns + clock_later(CLOCK_SECOND, election->options.renew_ns / 2);
     if (!election->leaving)
@@ -168,7 +169,7 @@ static void set_draining(struct lease_slot *slot, int64_t since_ns) {
         atomic_store(&gate->draining, since_ns > 0);
 }
 
-// Whether all requests of a shard that is given up were answered.
+// True: all requests of a released shard have an answer.
 static bool is_drained(const struct lease_slot *slot, struct moment now) {
     const struct gate *gate = gate_of(slot);
     return !gate || (atomic_load(&gate->in_flight) == 0 && atomic_load(&gate->unknown) == slot->unknown &&
@@ -234,12 +235,12 @@ static const struct observed_lease *other_host(const struct election *election, 
     return NULL;
 }
 
-// On the Lease: `kubectl describe lease` and `kubectl get events` in its namespace show it.
+// On the Lease: `kubectl describe lease` and `kubectl get events` in its namespace show the Event.
 static void record_other(struct election *election, const struct observed_lease *other, struct moment now) {
     if (!election->recorder || now.mono_ns < election->event_at_ns)
         return;
     election->event_at_ns = now.mono_ns + EVENT_AGAIN_NS;
-    const struct observed_lease *lease = other; // the origin's, where it is seen
+    const struct observed_lease *lease = other; // the origin's Lease, where seen
     for (size_t i = 0; i < election->observed.count; i++)
         if (strcmp(election->observed.list[i].name, election->options.name) == 0)
             lease = &election->observed.list[i];
@@ -278,7 +279,7 @@ static void check_other(struct election *election, struct moment now) {
         log_fields(LOG_INFO, "the other host with this origin is no longer seen", {"lease", election->options.name});
 }
 
-// A replica that divides the workloads into another number of shards is live: this one takes no Lease beside it.
+// A replica with another number of shards is live: this replica acquires no Lease beside it.
 static bool is_in_conflict(struct election *election, struct moment now) {
     const char *own = election->own_shards;
     const struct observed_lease *other = NULL;
@@ -296,7 +297,7 @@ static bool is_in_conflict(struct election *election, struct moment now) {
     return other;
 }
 
-// Both replicas took Leases before they saw each other. The one with more shards keeps its Leases.
+// Both replicas acquired Leases before noticing each other. The one with more shards keeps its Leases.
 static bool has_to_yield(const struct election *election, struct moment now) {
     const struct observed_lease *other;
     for (size_t at = 0; is_on(election) && (other = next_of_others(election, &at, now));)
@@ -305,7 +306,7 @@ static bool has_to_yield(const struct election *election, struct moment now) {
     return false;
 }
 
-// Shards are shared out by the order of the live replicas' names; replicas that see each other agree.
+// The order of the live replicas' names divides the shards; replicas that see each other agree.
 static uint32_t fair_share(struct election *election, struct moment now, uint32_t *rank) {
     uint32_t members = 1, before = 0;
     const struct observed_lease *other;
@@ -332,7 +333,7 @@ static void hold_own(struct election *election, struct moment now) {
         lease_release(own, now);
 }
 
-// Which Leases are wanted, and which are given up.
+// Decides which Leases to acquire and which to release.
 static void share_out(struct election *election, struct moment now) {
     uint32_t rank = 0, shards = election->options.shards, kept = 0;
     uint32_t share = has_members(election) ? fair_share(election, now, &rank) : 1;
@@ -470,8 +471,7 @@ static void handle_list(struct election *election, struct moment now) {
     lease_call_clear(&election->list);
 }
 
-// The release of a Lease needs its present version: the Lease was changed by another process, or a renewal got no
-// answer.
+// The release of a Lease needs its present version: another process changed the Lease, or a renewal got no answer.
 static bool has_to_read(const struct election *election) {
     for (size_t i = 0; i < election->n_slots; i++)
         if (election->slots[i].lease.mine && !election->slots[i].lease.known && !election->slots[i].call.id)
@@ -506,7 +506,7 @@ static void remove_old(struct election *election, struct moment now) {
                                   .body = body,
                                   .body_len = strlen(body)};
         error_free(client_submit(election->client, &request, on_removed, election, &election->removal));
-        s->observed_ns = now.mono_ns; // not again before it is listed once more
+        s->observed_ns = now.mono_ns; // not again before the next list
     }
 }
 

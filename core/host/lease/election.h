@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which replicas of a host write: one Lease, whose holder is the leader, or one for each shard, which the live replicas
-// share out. A replica holds a Lease of its own then, by which the others know that it lives. Runs on one thread, over
+// The replicas of a host that write: one Lease, whose holder is the leader, or one Lease for each shard, divided among
+// the live replicas. A replica then holds a Lease of its own as a sign of life for the others. Runs on one thread, over
 // one transport to the management cluster; the gates and EVENT_LEASE say until when each shard may be written.
 //
-// Without election the Lease is held all the same, where it is free, and nothing depends on it: another host with this
-// origin is noticed by it. The other one holds a Lease of its own, by which the first notices it.
+// Without election, the host acquires a free Lease all the same, and nothing depends on the Lease: another host with
+// this origin notices the first by this Lease. The other host holds a Lease of its own, which shows it to the first.
 #ifndef WHARF_HOST_LEASE_ELECTION_H
 #define WHARF_HOST_LEASE_ELECTION_H
 
@@ -29,7 +29,7 @@ struct election_options {
     int64_t duration_ns, renew_ns, retry_ns;
     uint32_t shards;             // 1: there is one leader
     struct gates *gates;         // of `shards`; NULL: in ELECTION_OBSERVE
-    const char *controller_name; // of the Event about another host; NULL: none is written
+    const char *controller_name; // of the Event about another host; NULL: no Event
     uint64_t seed;
     void (*post)(void *ctx, struct engine_event *event); // EVENT_LEASE
     void *ctx;
@@ -41,7 +41,7 @@ struct election_state {
     uint32_t shards, held; // held: by this replica
     uint32_t members;      // live replicas; 0: not known
     char identity[LEASE_IDENTITY_MAX];
-    char leader[LEASE_IDENTITY_MAX]; // holder of the Lease, of one leader; "": nobody, or not known
+    char leader[LEASE_IDENTITY_MAX]; // holder of the Lease, of one leader; "": none, or unknown
     char other[LEASE_IDENTITY_MAX];  // another host with this origin that runs without election; "": none
     char problem[200];               // why a Lease cannot be read or written; "": none
     uint64_t transitions;            // how often this replica took a Lease
@@ -54,14 +54,14 @@ static inline bool election_writes(const struct election_state *state) {
 
 struct election;
 struct error *election_new(const struct election_options *options, struct election **out);
-void election_free(struct election *election); // requests in flight are cancelled; nothing is released
+void election_free(struct election *election); // cancels requests in flight; releases nothing
 
 // Performs the due work; returns the monotonic time of the next call needed. Also called after handlers of the
 // transport.
 int64_t election_tick(struct election *election, struct moment now);
 
-// The process ends: closes the gates and gives the Leases back, those of shards of which something is in flight a
-// second later.
+// The process ends: closes the gates and releases the Leases, with a delay of a second for shards with requests in
+// flight.
 void election_leave(struct election *election, struct moment now);
 bool election_has_left(const struct election *election);
 

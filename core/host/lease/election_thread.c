@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define RETRY_NS (10 * CLOCK_SECOND)
-#define ORIGIN_MAX 57 // of the default name: it is the value of a label too
+#define ORIGIN_MAX 57 // of the default name, which is the value of a label too
 
 struct election_thread {
     const struct config *config;
@@ -188,7 +188,7 @@ void election_thread_leave(struct election_thread *thread, int64_t for_ns) {
         wait_until_left(thread, for_ns);
     loop_post(thread->loop, drop, thread);
     loop_stop(TAKE(thread->loop));
-    drop(thread); // where there was no memory to post it, or a tick made it anew
+    drop(thread); // without memory to post the event, or remade by a tick
 }
 
 void election_thread_read(struct election_thread *thread, struct election_state *state) {

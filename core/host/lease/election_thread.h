@@ -9,7 +9,7 @@
 
 struct election_thread;
 
-// `config` is not owned. `post` is called on the election's thread.
+// `config` is not owned. The election's thread calls `post`.
 struct error *election_thread_new(const struct config *config, void (*post)(void *ctx, struct engine_event *event),
                                   void *ctx, struct election_thread **out);
 void election_thread_free(struct election_thread *thread); // NULL is allowed
@@ -21,7 +21,7 @@ struct gates *election_thread_gates(struct election_thread *thread); // NULL wit
 // On the engine's thread, once the origin is known.
 void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy);
 
-// The host stops: the Leases are given back, and waited for so long at most. 0: they expire.
+// The host stops: releases the Leases, and waits at most `for_ns`. 0: the Leases expire.
 void election_thread_leave(struct election_thread *thread, int64_t for_ns);
 
 void election_thread_read(struct election_thread *thread, struct election_state *state); // from any thread

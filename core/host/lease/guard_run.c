@@ -12,23 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait for them
-#define FAILURES_LOGGED 5                       // before lines about them are throttled
+#define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait
+#define FAILURES_LOGGED 5                       // before the throttle
 #define AGAIN_NS (2 * CLOCK_SECOND)             // after a failed request about a mirror
 #define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until the first log line
 #define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and between later ones
 
-struct guarded_kind { // one kind, while mirrors are stopped
+struct guarded_kind { // one kind, while the guard stops mirrors
     struct guard_run *run;
     size_t kind;
     struct reflector *reflector;
     char version[64]; // served
-    int64_t again_ns; // when it is listed again, since a request failed; CLOCK_NEVER: it need not
+    int64_t again_ns; // time of the next list after a failed request; CLOCK_NEVER: no list needed
 };
 
 struct stop { // a request about a mirror, waiting or in flight
     struct stop *next;
-    struct guarded_kind *watched; // NULL: they are watched no longer
+    struct guarded_kind *watched; // NULL: the guard no longer watches the mirrors
     struct guard_run *run;
     size_t kind;
     bool deletes, submitted;
@@ -43,15 +43,15 @@ struct guard_run {
     struct guard guard;
     struct client *client;
     struct guarded_kind **watched; // of all kinds, or NULL
-    struct stop *stops;            // in the order in which they are submitted
+    struct stop *stops;            // in the order of submission
     size_t submitted;
     struct moment now;
-    int64_t logged_ns; // that the API server cannot be reached; 0: it can
+    int64_t logged_ns; // the API server cannot be reached; 0: reachable
     bool seen, fencing, logged_unreturned;
-    char logged_leases[256]; // those that are missed
+    char logged_leases[256]; // the missed Leases
     uint64_t stopped;        // since fencing began
     uint64_t suspended, deleted, failures;
-    struct throttle failing; // lines about mirrors that cannot be stopped,
+    struct throttle failing; // lines about mirrors that the guard cannot stop,
     int64_t fail_line_ns;    // the next one,
     uint64_t unlogged;       // and how many were left out since the last one
 };
@@ -87,7 +87,8 @@ static void try_again(struct stop *stop) {
         stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
 }
 
-// The host may have renewed its Lease since the decision. If the Lease expires again, the mirror is listed again.
+// The host may have renewed its Lease since the decision. If the Lease expires again, the guard lists the mirrors
+// again.
 static bool is_wanted(const struct stop *stop) {
     return guard_is_fencing_of(&stop->run->guard.leases, stop->hash, stop->run->now);
 }
@@ -106,7 +107,7 @@ static void drop_unwanted(struct guard_run *run) {
 }
 
 static char *stop_body(const struct stop *stop, const struct json *object) {
-    // Foreground: with the host's finalizer on the mirror, its pods would not be deleted otherwise.
+    // Foreground: the host's finalizer on the mirror would otherwise keep the pods.
     if (stop->deletes)
         return text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\""
                            ":\"Foreground\",\"preconditions\":{\"uid\":\"%s\"}}",
@@ -149,7 +150,7 @@ static void submit_waiting(struct guard_run *run) {
     }
 }
 
-// A mirror that rejects the suspension is deleted, if the guard still has to stop it.
+// Deletes a mirror that rejects the suspension, if the guard still has to stop the mirror.
 static void delete_instead(struct stop *stop) {
     stop->run->submitted--;
     stop->submitted = false;
@@ -393,7 +394,7 @@ static int64_t tick_watches(struct guard_run *run) {
     return next_ns;
 }
 
-// Mirrors of another shard are to be stopped too: those that were seen before.
+// The guard now stops mirrors of another shard too: mirrors that were seen before.
 static void list_again(struct guard_run *run) {
     for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
         run->watched[k]->again_ns = run->now.mono_ns;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running guard of `wharf guard`, in a worker: keeps the two Leases of docs/fencing.md, and while the host is lost
-// lists and watches its mirrors and stops those that run. guard.h decides. Shared by production and simulation.
+// lists and watches the host's mirrors and stops the running ones. guard.h decides. Shared by production and
+// simulation.
 #ifndef WHARF_HOST_LEASE_GUARD_RUN_H
 #define WHARF_HOST_LEASE_GUARD_RUN_H
 
@@ -19,7 +20,7 @@ struct guard_run_options { // strings and kinds live as long as the guard
 
 struct guard_run;
 struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out);
-void guard_run_free(struct guard_run *run); // cancels its requests; NULL is allowed
+void guard_run_free(struct guard_run *run); // cancels requests in flight; NULL is allowed
 
 // Performs the due work; returns the monotonic time of the next call needed. Also after each handler of the transport.
 int64_t guard_run_tick(struct guard_run *run, struct moment now);
@@ -29,10 +30,10 @@ struct guard_status {
     char origin[64];
     bool reachable;        // the API server answers
     char problem[200];     // if not
-    char unreturned[300];  // which Lease of a former number of shards cannot be given back, and why; "": none
-    size_t leases, missed; // the host's Leases that are held, and how many of these have stopped mirrors
-    char late[2048];       // lines about those that are not renewed, see guard_late
-    int64_t heard_wall_ns; // when the one was renewed that was longest not; 0: there is none
+    char unreturned[300];  // the Lease of a former number of shards that the guard cannot release, and why; "": none
+    size_t leases, missed; // the host's Leases that are held, and the number of them with stopped mirrors
+    char late[2048];       // lines about Leases without renewal, see guard_late
+    int64_t heard_wall_ns; // when the Lease with the oldest renewal was renewed; 0: no Lease
     uint64_t suspended, deleted, failures;
     int64_t at_ns; // when that was so
 };

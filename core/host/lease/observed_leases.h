@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Leases of an election as they were listed, and which of their holders are live: a record that does not change for
-// its leaseDuration, by this process's clock, has expired.
+// The listed Leases of an election and the live holders among them: a record that does not change for its
+// leaseDuration, by this process's clock, has expired.
 #ifndef WHARF_HOST_LEASE_OBSERVED_LEASES_H
 #define WHARF_HOST_LEASE_OBSERVED_LEASES_H
 
@@ -10,11 +10,11 @@
 
 struct observed_lease {
     char name[LEASE_NAME_MAX], uid[40];
-    char shards[12]; // ELECTION_SHARDS, "1" where it is absent
+    char shards[12]; // ELECTION_SHARDS, "1" where absent
     struct lease_record record;
-    int64_t observed_ns; // when the record was first seen as it is
+    int64_t observed_ns; // when the present record was first seen
     unsigned renewals;   // seen of this holder
-    bool listed, member; // member: the name begins as those of the replicas' own Leases
+    bool listed, member; // member: the name begins as the names of the replicas' own Leases
 };
 
 struct observed_leases {
@@ -22,12 +22,12 @@ struct observed_leases {
     size_t count;
 };
 
-// Takes the Leases of a list; Leases that the list lacks are forgotten. False: out of memory.
+// Reads the Leases of a list; drops Leases that the list lacks. False: out of memory.
 bool observed_leases_update(struct observed_leases *leases, const struct json *list, const char *member_prefix,
                             struct moment now);
 void observed_leases_clear(struct observed_leases *leases);
 
-// A process holds the Lease, as far as is known.
+// True: a process seems to hold the Lease.
 bool observed_lease_is_live(const struct observed_lease *lease, struct moment now);
 
 #endif

@@ -50,8 +50,8 @@ static struct error *check_name(const char *name) {
                      name);
 }
 
-// The author of the file chooses which other files the host reads, and the environment of credential plugins. Opening
-// a FIFO would wait for somebody who writes to it.
+// The author of the file chooses which other files the host reads, and the environment of credential plugins. Opening a
+// FIFO would block until another process writes.
 static struct error *check_file(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0)

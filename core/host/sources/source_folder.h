@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory of kubeconfigs as a source of workers: NAME.kubeconfig or NAME.yaml is worker NAME. On the watcher's
-// thread, or before that is started.
+// A directory of kubeconfigs as a source of workers: NAME.kubeconfig or NAME.yaml is worker NAME. Runs on the watcher's
+// thread, or before the watcher starts.
 #ifndef WHARF_HOST_SOURCE_FOLDER_H
 #define WHARF_HOST_SOURCE_FOLDER_H
 
@@ -9,13 +9,13 @@
 #include "core/host/sources/source_items.h"
 
 struct source_folder;
-// `sources` and `watcher` outlive it; the rest is copied.
+// `sources` and `watcher` outlive the folder; the rest is copied.
 struct error *source_folder_new(struct sources *sources, struct folder_watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out);
-void source_folder_free(struct source_folder *folder); // its workers stay in `sources`; NULL is allowed
+void source_folder_free(struct source_folder *folder); // the workers stay in `sources`; NULL is allowed
 
-// Adds a problem for each file that cannot be used, or for the directory. `where` comes before. `good`: takes the
-// others; NULL: they are not wanted.
+// Adds a problem, prefixed with `where`, for each unusable file, or for the directory. `good` receives the usable
+// files; NULL: only check.
 void source_folder_check(const char *directory, const struct exec_policy *policy, const char *where,
                          struct problems *problems, struct source_items *good);
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN_NS (3 * CLOCK_SECOND) // after this, workers are used without the ConfigMap
+#define UNKNOWN_NS (3 * CLOCK_SECOND) // until workers are used without the ConfigMap
 
 enum { CONFIG_MAP = WORKER_SOURCES, WATCHES }; // a watch of each source, and that of the ConfigMap
 
@@ -28,14 +28,14 @@ struct source_watch {
     const char *versions[2];
     char selector[64];
     struct source_items items;
-    char *problem; // that was logged; NULL: none
+    char *problem; // the last logged problem; NULL: none
 };
 
 struct source_objects {
     struct sources *sources;
     struct host *host;
     pthread_mutex_t mutex;
-    bool attached;       // under the mutex: the host's thread may be called
+    bool attached;       // under the mutex: the host's thread is running
     struct config *next; // under the mutex; NULL: no change
     // Below: on the management cluster's thread.
     const struct cluster_scope *scope;
@@ -90,7 +90,7 @@ static struct error *check_worker(struct source_watch *c, struct source_item *it
             return wrong;
         error_free(wrong);
     } else {
-        renewals_forget(c->all->renewals, key); // it would patch a version that is gone
+        renewals_forget(c->all->renewals, key); // a renewal would patch a version that is gone
     }
     if (error && usable && !item->spec.settings.name)
         source_item_accept(&c->items, item, spec); // the caller adds the problem
@@ -346,7 +346,7 @@ static void use_config(struct source_objects *objects, struct config *config) {
     }
 }
 
-// Workers are used without the ConfigMap if it cannot be read. Returns when the next tick is needed.
+// Uses workers without the ConfigMap if the host cannot read the ConfigMap. Returns the time of the next tick.
 static int64_t await_overrides(struct source_objects *objects, struct moment now) {
     if (objects->overrides_known || !objects->overrides_lost)
         return CLOCK_NEVER;

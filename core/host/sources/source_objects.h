@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sources of workers in the management cluster: Secrets, ClusterProfiles, and the ConfigMap wharf-workers, which
-// says of workers of every source whether they are cordoned. A watcher on the management
-// cluster's thread.
+// cordons workers of any source. A watcher on the management cluster's thread.
 #ifndef WHARF_HOST_SOURCE_OBJECTS_H
 #define WHARF_HOST_SOURCE_OBJECTS_H
 
@@ -9,7 +8,7 @@
 #include "core/host/sources/sources.h"
 
 struct source_objects;
-// `sources` and `host` outlive it.
+// `sources` and `host` outlive the result.
 struct error *source_objects_new(struct sources *sources, struct host *host, struct source_objects **out);
 // After the host has stopped. NULL is allowed.
 void source_objects_free(struct source_objects *objects);

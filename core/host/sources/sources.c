@@ -35,7 +35,7 @@ struct sources {
     bool overridden;    // the overrides are known
     struct map holders; // of the names of workers that come from objects: which one, by name
     enum removal removal;
-    uint64_t told; // hash of the conflicts that were logged
+    uint64_t told; // hash of the logged conflicts
 };
 
 // The result of a merge.
@@ -69,7 +69,7 @@ static void forget_holders(struct sources *sources) {
     }
 }
 
-// Once the records are known. Without memory, the record decides again.
+// Once the records are known. Without memory, the records decide again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
     forget_holders(sources);
     for (size_t i = 0; sources->overridden && i < count; i++) {
@@ -125,7 +125,7 @@ static bool goes_before(const struct sources *sources, const struct worker_spec 
     unsigned rank_a = rank_of(sources, a), rank_b = rank_of(sources, b);
     if (rank_a != rank_b)
         return rank_a < rank_b;
-    return strcmp(a->created ? a->created : "", b->created ? b->created : "") < 0; // RFC 3339, as the server sets it
+    return strcmp(a->created ? a->created : "", b->created ? b->created : "") < 0; // RFC 3339, set by the server
 }
 
 // The worker of each name. False: out of memory.

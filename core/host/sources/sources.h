@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workers that there should be, merged from all sources: of two with the same name that of the configuration wins,
-// then that of the directory. Of Secrets and ClusterProfiles the one that has the name already keeps it, also after a
-// restart; else the oldest. Each change of a source passes on the complete set. From any thread.
+// The wanted workers, merged from all sources: of two with one name the configuration's wins, then the directory's.
+// Among Secrets and ClusterProfiles the present holder of the name keeps the name, also after a restart; else the
+// oldest wins. Each change of a source passes on the complete set. From any thread.
 #ifndef WHARF_HOST_SOURCES_H
 #define WHARF_HOST_SOURCES_H
 
@@ -10,9 +10,9 @@
 #include "core/host/sources/worker_objects.h"
 
 struct sources_options {
-    // Takes the specs, an array. The caller that changes a source calls it, never twice at the same time.
+    // Takes the specs, an array. Called by the caller that changes a source, never twice at the same time.
     void (*apply)(void *ctx, struct worker_spec *specs, size_t count, enum removal removal);
-    // Takes the notes of all sources, also of those that lost a conflict; after each apply.
+    // Takes the notes of all sources, also of items that lost a conflict; after each apply.
     void (*tell)(void *ctx, struct source_note *notes, size_t count);
     void *ctx;
     bool silent; // conflicts are not logged
@@ -26,7 +26,7 @@ void sources_free(struct sources *sources);
 void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
                  struct source_note *notes, size_t n_notes);
 
-// Replaces the entries of the ConfigMap, which is taken. As long as they are not known, all workers are cordoned.
+// Replaces the entries of the ConfigMap; takes `list`. Until the first call, all workers are cordoned.
 void sources_override(struct sources *sources, struct worker_override *list, size_t count);
 // NULL: none. On the thread that calls sources_override; valid until the next call.
 const struct worker_override *sources_find_override(const struct sources *sources, const char *name);

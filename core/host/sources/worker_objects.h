@@ -18,22 +18,22 @@
 // "Secret wharf-system/w1"; NULL when out of memory.
 char *worker_object_text(const char *kind, const struct json *object);
 
-// "NAMESPACE/NAME" of its annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: it has none.
+// "NAMESPACE/NAME" of annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: no such annotation.
 struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name);
 
-// Its name, labels, weight, order and limits, shared by Secrets and ClusterProfiles.
+// The worker's name, labels, weight, order and limits, shared by Secrets and ClusterProfiles.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out);
 
-// Checks the kubeconfig of a spec, a text, as far as that is possible without the network, and sets spec->revision.
-// `life` is zero where the credentials are no token that expires. *usable: with an error, whether the worker could
-// still be opened later (a certificate that is not valid now).
+// Checks the kubeconfig text of a spec without the network, and sets spec->revision. `life` is zero where the
+// credentials are no token that expires. *usable: with an error, whether the worker could still be opened later (a
+// certificate that is not valid now).
 struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
                                 struct token_life *life, bool *usable);
 
 // An entry of the ConfigMap wharf-workers, and the host's record there (worker_records.h).
 struct worker_override {
     char *name;
-    char *uid, *source; // NULL: nothing is recorded, or it comes from no object
+    char *uid, *source; // NULL: not recorded, or the worker comes from no object
     bool sets_cordoned, cordoned;
     bool sets_drain;
     enum drain drain;

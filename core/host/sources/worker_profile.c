@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ClusterProfile (multicluster.x-k8s.io/v1alpha1, KEP 4322 and 5339): the address and the CA are in its status, the
-// credentials come from an exec plugin that the configuration names for the access provider.
+// A ClusterProfile (multicluster.x-k8s.io/v1alpha1, KEP 4322 and 5339): the status has the address and the CA, the
+// credentials come from the exec plugin that the configuration names for the access provider.
 #include "core/base/text.h"
 #include "core/host/sources/worker_objects.h"
 #include "core/host/sources/worker_source.h"

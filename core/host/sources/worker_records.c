@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GATHER_NS CLOCK_SECOND // writes are this far apart: workers that are identified together share one
+#define GATHER_NS CLOCK_SECOND // between writes: workers identified together share one write
 #define STANDBY_NS (10 * CLOCK_SECOND)
 #define RETRY_MAX_NS (10 * CLOCK_MINUTE)
 #define WRITE_MAX 500 // records in one write
@@ -21,7 +21,7 @@ static const struct resource config_maps = {.group = "", .version = "v1", .plura
 struct worker_record {
     char *name, *uid, *source; // uid "": not known; source NULL: none
     bool left;
-    bool written; // once, as it is
+    bool written; // at least once, with the present value
 };
 
 struct worker_records {
@@ -30,16 +30,16 @@ struct worker_records {
     size_t count;
     bool changed; // since the last look
     // Below: on the management cluster's thread.
-    bool is_seen;          // whether there is a ConfigMap is known
+    bool is_seen;          // the ConfigMap was read, or is known to be missing
     char *version;         // of the ConfigMap; NULL: there is none
     struct json *recorded; // its annotations, or NULL
     struct client *client;
     uint64_t request; // in flight; 0: none
     int64_t now_ns;   // of the last tick
-    int64_t next_ns;  // nothing is written before
+    int64_t next_ns;  // time of the next permitted write
     int64_t wait_ns;  // after a failure or a repeated write; 0: neither
     bool again;       // the write in flight repeats a former one: the host does not fight another writer
-    enum reason told; // of the failure that was logged
+    enum reason told; // the last logged failure
 };
 
 static void record_clear(struct worker_record *record) {
@@ -104,7 +104,7 @@ static bool fill_record(struct worker_record *record, const char *name, const ch
     return false;
 }
 
-// Without memory it is recorded after the next change.
+// Without memory, the next change records the worker.
 bool worker_records_set(struct worker_records *records, const char *name, const char *uid, const char *source) {
     struct worker_record record;
     if (!fill_record(&record, name, uid, source))
@@ -153,8 +153,8 @@ static const struct worker_record *find_const(const struct worker_records *recor
     return find_record((struct worker_records *)records, name);
 }
 
-// The uid is recorded of another worker, which has not been found to be another cluster: the engine is about to refuse
-// this one, as the record has just been read.
+// Another worker has recorded the uid, and was not found to be another cluster: the engine is about to refuse this one,
+// after reading the record.
 static bool belongs_to_another(const struct worker_records *records, const struct worker_record *record) {
     size_t len = strlen(record->uid);
     for (const struct json *each = json_first(records->recorded); each; each = json_next(each)) {
@@ -169,7 +169,7 @@ static bool belongs_to_another(const struct worker_records *records, const struc
     return false;
 }
 
-// Adds the annotation of a worker if it is to be changed. False: out of memory.
+// Adds the annotation of a worker if changed. False: out of memory.
 static bool add_annotation(struct worker_records *records, struct worker_record *record, struct json *annotations) {
     const char *found = recorded_of(records, record->name);
     AUTO_TEXT key = text_format(WORKER_RECORD_PREFIX "%s", record->name);
@@ -186,7 +186,7 @@ static bool add_annotation(struct worker_records *records, struct worker_record 
     return json_set(annotations, key, json_new_string(value));
 }
 
-// Workers that have left, and of which nothing is recorded any more.
+// Workers that have left and have no record any more.
 static void forget_left(struct worker_records *records) {
     size_t kept = 0;
     for (size_t i = 0; i < records->count; i++) {
@@ -259,7 +259,7 @@ static struct json *make_body(const struct worker_records *records, const char *
     good = good && (records->version ? json_set(metadata, "resourceVersion", json_new_string(records->version))
                                      : json_set(metadata, "name", json_new_string(WORKERS_CONFIG_MAP)) &&
                                            json_set(metadata, "namespace", json_new_string(namespace_)));
-    good = json_set(body, "metadata", metadata) && good; // takes it in any case
+    good = json_set(body, "metadata", metadata) && good; // takes `metadata` in any case
     good = good && (records->version || (json_set(body, "apiVersion", json_new_string("v1")) &&
                                          json_set(body, "kind", json_new_string("ConfigMap"))));
     return good ? TAKE(body) : NULL;

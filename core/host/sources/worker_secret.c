@@ -90,7 +90,7 @@ static struct error *read_rates(const struct json *secret, struct worker_setting
     return NULL;
 }
 
-// "team-*,-team-x": patterns separated by commas, those behind '-' deny.
+// "team-*,-team-x": patterns separated by commas; a '-' before a pattern denies.
 static struct error *read_namespaces(const struct json *secret, struct worker_spec *out) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
     const char *text = object_annotation(secret, "wharf.dev/namespaces");

@@ -11,13 +11,13 @@ struct worker_source_kind {
     // Below: of objects in the management cluster only.
     const char *title; // "Secrets of workers"
     const char *group, *version, *plural;
-    const char *label;  // objects have it with the value "true"; NULL: all objects
+    const char *label;  // selects objects with the value "true"; NULL: all objects
     const char *part;   // that has the kubeconfig: "key kubeconfig"
     bool renews;        // the host renews tokens in the objects
-    bool is_for_others; // objects may have other readers: those without credentials for the host are no problem
+    bool is_for_others; // objects may have other readers: objects without credentials for the host are no problem
     bool (*is_on)(const struct config_workers_from *from);
     const char *(*namespace_of)(const struct config_workers_from *from); // NULL: the host's own
-    // ERROR_NOT_FOUND: the object has no credentials for the host. `out` is cleared on failure.
+    // ERROR_NOT_FOUND: the object has no credentials for the host. Clears `out` on failure.
     struct error *(*read)(const struct json *object, const struct config_workers_from *from, struct worker_spec *out);
 };
 
