@@ -92,7 +92,7 @@ static void check_served(struct visit *visit, const struct kind *kind) {
                   kind->plural_group, kind->adapter->name, !versions.data ? "" : versions.data);
 }
 
-// Without the permission to read it there is nothing to compare; `run` has the same limit.
+// Without the permission to read the uid there is nothing to compare; `run` has the same limit.
 static void read_uid(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct request request = cluster_id_request();
@@ -192,7 +192,7 @@ static void check_others(const struct preflight *preflight, const struct worker_
         compare_joined(&visits[i + 1], &specs[i]);
 }
 
-// Makes room for the workers of other sources, and checks them.
+// Grows the arrays by the workers of other sources, and checks these workers.
 static struct error *check_found(struct preflight *preflight, struct source_items *found, struct visit **visits,
                                  struct problems *problems) {
     struct worker_spec *specs = NULL;

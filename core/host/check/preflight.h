@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the clusters of a configuration without changing them: that they answer, serve the kinds, and grant the
-// permissions the host needs (SelfSubjectAccessReview). Workers come from the same sources as those of the host.
+// Checks the clusters of a configuration without changing them: whether each answers, serves the kinds, and grants the
+// permissions the host needs (SelfSubjectAccessReview). Workers come from the same sources as the host's.
 #ifndef WHARF_HOST_PREFLIGHT_H
 #define WHARF_HOST_PREFLIGHT_H
 
@@ -13,28 +13,27 @@
 struct preflight {
     const struct config *config;
     const struct adapters *adapters;
-    // The management cluster's, then each worker's in the order of the config; they are opened, and those without an
-    // endpoint are skipped.
+    // The management cluster's, then each worker's in the order of the config; all are open, and skipped without an
+    // endpoint.
     struct cluster_connection *connections;
     const struct source_items *directory; // the workers of workersFrom.directory
-    char *const *namespaces;              // where the rights to write are checked; none: in the whole cluster
+    char *const *namespaces;              // where to check the rights to write; none: in the whole cluster
     size_t n_namespaces;
     size_t n_workers;         // out: of all sources
-    struct problems warnings; // out: warnings; the caller frees them
+    struct problems warnings; // out: warnings; freed by the caller
 };
 
-// All clusters are checked in parallel, those of workers from Secrets and ClusterProfiles after the management cluster;
-// one that accepts connections and never answers takes 40 s. Needs curl_transport_setup. An error is returned only if
-// nothing could be checked.
+// Checks all clusters in parallel, workers from Secrets and ClusterProfiles after the management cluster; a cluster
+// that accepts connections and never answers takes 40 s. Needs curl_transport_setup. Returns an error only if the check
+// was impossible.
 struct error *preflight_check(struct preflight *preflight, struct problems *problems);
 
-// The workers of workersFrom.directory; `found` is zero but for its source. Adds a problem for each file that cannot be
-// used.
+// The workers of workersFrom.directory; `found` is zero except for its source. Adds a problem for each unusable file.
 void preflight_read_directory(const struct config *config, struct problems *problems, struct source_items *found);
 
-// The workers of all sources, as the host would find them. Reads those of Secrets and ClusterProfiles from the
-// management cluster, with the configuration's credentials; needs curl_transport_setup. Adds a problem for each item
-// that cannot be used, and if that cluster cannot be read.
+// The workers of all sources, as the host would find them. Reads Secrets and ClusterProfiles from the management
+// cluster, with the configuration's credentials; needs curl_transport_setup. Adds a problem for each unusable item, and
+// for an unreadable management cluster.
 struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
                                 size_t *count);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Kubernetes 1.30 and 1.31 have the field in their API also where the feature gate, which is off by default, drops it.
+// Kubernetes 1.30 and 1.31 have the field in their API even if the feature gate, off by default, drops the field.
 static bool is_gated(const struct visit *visit, const wharf_kind *abi) {
     bool job = strcmp(abi->group, "batch") == 0 && strcmp(abi->plural, "jobs") == 0;
     return job && visit->git_version &&
@@ -22,7 +22,7 @@ void visit_check_field(struct visit *visit, const struct kind *kind, const char 
     struct error *error = path ? ask_raw(visit->client, path, &response) : error_no_memory();
     size_t len = 0;
     AUTO_TEXT text = !error && response.reason == REASON_OK ? json_text(response.value, &len) : NULL;
-    error_free(error); // where it cannot be read, nothing is known
+    error_free(error); // an unreadable document proves nothing
     if (!text)
         return;
     struct schema_kind wanted = {abi->group, version, abi->kind};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to core/host/preflight*.c: one cluster while it is checked.
+// Internal to core/host/check/preflight*.c: the check of one cluster.
 #ifndef WHARF_HOST_PREFLIGHT_INTERNAL_H
 #define WHARF_HOST_PREFLIGHT_INTERNAL_H
 
@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-// One cluster, checked on its own thread.
+// One cluster, checked on a thread of its own.
 struct visit {
     const struct preflight *preflight;
     const char *name; // of the cluster
@@ -21,7 +21,7 @@ struct visit {
     struct problems problems, warnings;
     char *git_version;          // "v1.36.0"; or NULL
     struct source_items *found; // management: the items of Secrets and ClusterProfiles, by enum worker_source
-    bool secrets_refused;       // the list was refused, and the problem reported
+    bool secrets_refused;       // the worker refused the list, and the problem was reported
     pthread_t thread;
     bool started;
 };

@@ -53,7 +53,7 @@ static bool check_all(struct visit *visit, const struct access_review *list, siz
     return true;
 }
 
-// The rights to write may be limited to namespaces.
+// The rights to write may apply to some namespaces only.
 static bool check_work(struct visit *visit, const struct access_review *list, size_t count) {
     const struct preflight *preflight = visit->preflight;
     if (preflight->n_namespaces == 0)
@@ -102,7 +102,7 @@ static bool may_mirror(struct visit *visit, const struct kind *kind) {
     return check_watched(visit, kind) && check_work(visit, written, sizeof(written) / sizeof(written[0]));
 }
 
-// A Secret named in the configuration is required at startup.
+// The host needs a Secret named in the configuration at startup.
 static void may_read_seal(struct visit *visit) {
     const struct access_review secret = {
         .resource = "secrets",
@@ -147,7 +147,7 @@ static void may_read_sources(struct visit *visit) {
         check_all(visit, cluster_profiles, sizeof(cluster_profiles) / sizeof(cluster_profiles[0]));
 }
 
-// Only with election; without them another host would not be noticed, which the log says.
+// Only with election; otherwise the log says that the host would not notice another host.
 static void may_elect(struct visit *visit) {
     const struct config_election *election = &visit->preflight->config->election;
     const char *own = election->namespace_ ? election->namespace_ : visit_own_namespace(visit);
@@ -160,7 +160,7 @@ static void may_elect(struct visit *visit) {
         check_all(visit, leases, sizeof(leases) / sizeof(leases[0]));
 }
 
-// Without them nothing is placed there by capacity.
+// Without these rights, placement by capacity puts nothing there.
 static void may_see_capacity(struct visit *visit) {
     static const struct access_review seen[] = {
         {"", "nodes", NULL, "list", NULL, NULL},

@@ -51,7 +51,7 @@ static void read_object(struct visit *visit, const struct source_listing *listin
     worker_spec_clear(&spec);
 }
 
-// Why there is no list. A kind that is not installed is looked for by the host, and no problem.
+// The reason for a missing list. A kind that is not installed is no problem: the host keeps searching for the kind.
 static void report_unread(struct visit *visit, const struct source_listing *listing, const struct response *response) {
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
     if (absent && listing->kind->is_for_others)

@@ -28,7 +28,12 @@ enum {
     FENCING = 1 << 13
 };
 
-enum subject { FIXED, KINDS, KINDS_AND_STATUS, OWNERS }; // of a rule: its resources, or those of the enabled kinds
+enum subject {
+    FIXED,
+    KINDS,
+    KINDS_AND_STATUS,
+    OWNERS
+}; // of a rule: its own resources, or the resources of the enabled kinds
 enum named { ANY, KUBE_SYSTEM, SEAL_SECRET, WORKERS_MAP, ACCOUNT };
 
 struct rule {
@@ -165,7 +170,7 @@ static void append_name(struct buffer *names, const char *plural, const char *su
     buffer_printf(names, "%s%s%s", names->len > 0 ? ", " : "", plural, subresource);
 }
 
-// The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, where they have
+// The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, if any.
 // one.
 static void add_group(struct rights_table *table, const char *group, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The permissions that the host needs in a cluster, as a table made from the adapters' kinds: `wharf rbac` prints it
-// and `wharf join` checks it.
+// The permissions that the host needs in a cluster, as a table made from the adapters' kinds: `wharf rbac` prints the
+// table and `wharf join` checks the permissions.
 #ifndef WHARF_HOST_RIGHTS_H
 #define WHARF_HOST_RIGHTS_H
 
@@ -18,14 +18,14 @@
 
 enum right_scope {
     RIGHT_CLUSTER, // in the whole cluster: a watch of all namespaces, an object without one
-    RIGHT_WORK,    // on workloads and mirrors and their pods: may be limited to some namespaces
+    RIGHT_WORK,    // on workloads and mirrors and their pods: possibly limited to some namespaces
     RIGHT_OWN,     // in the host's own namespace
     RIGHT_SEAL     // in the namespace of the Secret with the key of seals
 };
 
 struct right {
     enum right_scope scope;
-    const char *comment; // printed above it; NULL: none
+    const char *comment; // printed above the rule; NULL: none
     const char *group;   // "" for core
     char *resources;     // "jobs, cronjobs", "jobs/status"; owned
     const char *verbs;   // "get, list"
@@ -37,8 +37,8 @@ bool right_scope_read(const char *name, enum right_scope *out);
 
 // Features of the configuration that need rights in workers beyond those of the kinds.
 struct rights_features {
-    bool pod_events;        // Events of pods are reported
-    bool capacity;          // free capacity of nodes is tracked
+    bool pod_events;        // reports Events of pods
+    bool capacity;          // tracks free capacity of nodes
     bool create_namespaces; // missing ones are made
     bool fencing;           // the Leases of the guard
 };
@@ -50,8 +50,8 @@ struct rights_wanted {
     bool seal;                       // management: the key in a Secret, made if missing
     bool worker_secrets;             // management: workers from Secrets, with renewal of their tokens
     bool cluster_profiles;           // management: workers from ClusterProfiles
-    bool namespace_labels;           // management: a rule of placement selects by them
-    bool callers;                    // management: callers of the API are authenticated and authorized
+    bool namespace_labels;           // management: a placement rule selects by namespace labels
+    bool callers;                    // management: authenticates and authorizes callers of the API
     bool logs;                       // worker: wharf logs
     bool exec;                       // worker: wharf exec
     struct rights_features features; // worker

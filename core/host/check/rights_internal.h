@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to core/host/rights*.c: a table while it is made.
+// Internal to core/host/check/rights*.c: a table under construction.
 #ifndef WHARF_HOST_RIGHTS_INTERNAL_H
 #define WHARF_HOST_RIGHTS_INTERNAL_H
 

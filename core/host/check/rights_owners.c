@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that controllers put between an object and its pods: pods are found by their owner references (pods.h,
-// owner_chain.h). Of kinds that are not here, all pods belong to the object itself, or something between them cannot be
-// read.
+// Objects that controllers create between an object and its pods: owner references lead to the pods (pods.h,
+// owner_chain.h). All pods of other kinds belong to the object itself, or the host cannot read an object in between.
 #include "core/host/check/rights_internal.h"
 
 #include <string.h>

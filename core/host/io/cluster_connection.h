@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of them, or the
-// pod's service account), its transport, and clients on it.
+// Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of kubeconfigs, or
+// the pod's service account), its transport, and its clients.
 #ifndef WHARF_HOST_IO_CLUSTER_CONNECTION_H
 #define WHARF_HOST_IO_CLUSTER_CONNECTION_H
 
@@ -24,14 +24,15 @@ struct error *connection_load(struct cluster_connection *connection, const struc
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct cluster_connection *connection, struct budget *budget);
 
-// Takes the endpoint: its credentials are used on the open connection. False: it has another address, so another
-// connection is needed, and nothing changes.
+// Takes the endpoint and uses its credentials on the open connection. False: another address, which needs another
+// connection; nothing changes.
 bool connection_use(struct cluster_connection *connection, struct endpoint *endpoint);
-// The same with the kubeconfig of a worker. False also if the kubeconfig cannot be used, which opening it reports.
+// The same with the kubeconfig of a worker. False also for an unusable kubeconfig; opening the kubeconfig reports the
+// problem.
 bool connection_renew(struct cluster_connection *connection, const struct worker_spec *spec,
                       const struct exec_policy *policy, int64_t wall_ns);
 
-// A client on an open connection; free it before connection_close. `cluster` is for log lines.
+// A client on an open connection; free the client before connection_close. `cluster` is for log lines.
 struct error *connection_client(const struct cluster_connection *connection, const char *cluster, struct client **out);
 
 void connection_close(struct cluster_connection *connection);

@@ -20,12 +20,12 @@ struct kind_watch {
     const char *kept[2]; // fields kept of objects that are too large
     bool rewound;        // since the last list
     bool too_large;      // some object was
-    bool settled;        // it has been in another state than at the start
+    bool settled;        // has had another state than at the start
 };
 
 struct cluster_io {
     struct cluster_scope scope;
-    int64_t retry_at_ns; // when watches that could not be opened are tried again
+    int64_t retry_at_ns; // when to retry watches that could not be opened
     struct {
         char *uid, *version;   // of namespace kube-system as last read; NULL: not yet
     } identity;                // of the cluster
@@ -44,7 +44,7 @@ struct in_flight {
     struct in_flight *next, *previous;
     uint64_t command;
     bool patches;
-    uint64_t object; // hash of the namespace and name of the object that it patches
+    uint64_t object; // hash of the namespace and name of the patched object
     struct written_object written;
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of cluster_io_ask, else NULL
@@ -81,7 +81,7 @@ static bool is_written(const struct cluster_io *io, const struct object *object)
     return false;
 }
 
-// Every write comes back through the watch, about as soon as its answer.
+// The watch shows every write, about as soon as the answer.
 static bool is_echo(const struct cluster_io *io, const struct object *object) {
     uint64_t hash = version_hash(object);
     for (size_t i = 0; i < ANSWERED && i < io->n_answered; i++)
@@ -239,7 +239,7 @@ static struct error *watch_kind(struct cluster_io *io) {
     }
     w->io = io;
     w->kind = kind;
-    w->kept[0] = abi->managed_by; // to see whether the object is delegated
+    w->kept[0] = abi->managed_by; // to check the delegation
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     struct reflector_options options = cluster_watch_options(scope, abi->plural);
     options.group = abi->group;
@@ -326,7 +326,7 @@ void cluster_io_free(struct cluster_io *io) {
     free(io);
 }
 
-// The answer to a command that could not be sent, or whose answer is not waited for.
+// Answers a command that could not be sent, or whose response can no longer arrive.
 static void answer_locally(struct cluster_io *io, uint64_t command, int64_t sent_ns, enum reason reason,
                            const char *message) {
     struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
@@ -449,7 +449,7 @@ void cluster_io_fence(struct cluster_io *io, uint64_t shards) {
     io->scope.guard_shards = shards;
 }
 
-// Returns when watches that cannot be opened now are tried again.
+// Returns when to retry watches that cannot be opened now.
 static int64_t update_watches(struct cluster_io *io, struct moment now) {
     if (now.mono_ns < io->retry_at_ns)
         return io->retry_at_ns;

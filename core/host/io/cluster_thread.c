@@ -19,7 +19,7 @@ static void post_event(void *ctx, struct engine_event *event) {
     outbox_put(&thread->outbox, event, event->echo, event->received_ns);
 }
 
-// What a worker that joins needs, handshakes and lists, can wait for what those need that are there.
+// The handshakes and lists of a joining worker have lower priority than the work for present workers.
 static void set_background(struct cluster_thread *thread) {
     bool joins = thread->cluster != ENGINE_MANAGEMENT && !thread->settled;
     if (joins != thread->background)
@@ -27,7 +27,7 @@ static void set_background(struct cluster_thread *thread) {
     thread->background = joins;
 }
 
-// For status and metrics. The token is read again only when it is another one.
+// For status and metrics. Reads the token again only after a change.
 static void publish_credentials(struct cluster_thread *thread) {
     enum credentials_kind kind = CREDENTIALS_NONE;
     const char *token = NULL;
@@ -139,7 +139,7 @@ static void *open_connection_thread(void *arg) {
     struct cluster_thread *thread = arg;
     thread_set_background(true);
     thread->error = open_connection(thread);
-    thread_set_background(false); // its end is waited for
+    thread_set_background(false); // another thread waits for this one's end
     atomic_store(&thread->opened, true);
     inbox_poke(thread->host->inbox);
     return NULL;
@@ -194,7 +194,7 @@ static void open_io(void *arg) {
     error_free(error);
 }
 
-// The host's, with what the worker has of its own.
+// The host's settings, with the worker's own.
 static struct thread_settings settings_of(const struct cluster_thread *thread) {
     struct thread_settings settings = thread->host->thread_settings;
     enum choice capacity = thread->host->clusters[thread->cluster]->spec.capacity;
@@ -209,7 +209,7 @@ void cluster_thread_watch(struct cluster_thread *thread) {
     loop_post(thread->loop, open_io, thread);
 }
 
-// What another thread hands over to a cluster's thread.
+// A task from another thread for a cluster's thread.
 struct errand {
     struct cluster_thread *thread;
     union {
@@ -309,8 +309,8 @@ bool cluster_thread_deliver(struct cluster_thread *thread, struct command_batch 
     return post_errand(run_batch, &(struct errand){.thread = thread, .batch = batch});
 }
 
-// The loop runs what was delivered before it ends; then the connection is this thread's. Closing it may wait for a name
-// to be resolved.
+// The loop runs the delivered tasks before its end; then this thread owns the connection. Closing may wait for a DNS
+// lookup.
 static void *close_thread(void *arg) {
     struct cluster_thread *thread = arg;
     thread_set_background(true);
@@ -365,5 +365,5 @@ void cluster_thread_stop(struct cluster_thread *thread) {
     loop_post(thread->loop, drop_io, thread);
     loop_stop(thread->loop);
     thread->loop = NULL;
-    drop_io(thread); // where there was no memory to post it
+    drop_io(thread); // if loop_post had no memory
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Shared by the reader and the cluster's thread; the last one frees it.
+// Shared by the reader and the cluster's thread; the last of the two frees the struct.
 struct cluster_read {
     pthread_mutex_t mutex;
     pthread_cond_t answered; // CLOCK_MONOTONIC
@@ -17,7 +17,7 @@ struct cluster_read {
     size_t cluster;
     struct host *host;
     struct cluster_thread *thread; // of the cluster, once sent
-    struct request request;        // its texts are in `texts`
+    struct request request;        // `texts` owns the texts
     char texts[];
 };
 
@@ -49,14 +49,14 @@ static struct cluster_read *reading_new(struct host *host, size_t cluster, const
     return reading;
 }
 
-// With the mutex, which it gives back.
+// With the mutex held; unlocks the mutex.
 static void leave(struct cluster_read *reading) {
     bool last = --reading->users == 0;
     pthread_mutex_unlock(&reading->mutex);
     if (!last)
         return;
     response_clear(&reading->answer);
-    if (reading->request.body) // a token may be in it
+    if (reading->request.body) // may contain a token
         explicit_bzero((char *)(uintptr_t)reading->request.body, reading->request.body_len);
     pthread_cond_destroy(&reading->answered);
     pthread_mutex_destroy(&reading->mutex);
@@ -85,7 +85,7 @@ static void submit(void *arg) {
     on_answer(reading, &answer);
 }
 
-// On the engine's thread, where clusters are opened and closed.
+// On the engine's thread, which opens and closes clusters.
 static void post(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct cluster_read *reading = arg;
@@ -134,7 +134,7 @@ struct endpoint_wanted {
     struct endpoint *found;
 };
 
-// On the engine's thread, where connections are opened and closed.
+// On the engine's thread, which opens and closes connections.
 static void find_endpoint(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct endpoint_wanted *wanted = arg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of the clusters. A worker with other credentials or another address gets a new connection; it is
-// watched once the old one posts nothing more, so that no event of the old one follows one of the new.
+// The connections of the clusters. A worker with other credentials or another address gets a new connection, whose
+// watches begin after the last event of the old one, so that no event of the old connection follows one of the new.
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/host/host_internal.h"
@@ -32,7 +32,7 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
                {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
     if (!has)
         lost_kinds(host, cluster, 0, error->message);
-    if (cluster->reopen) // it has changed meanwhile
+    if (cluster->reopen) // changed meanwhile
         return;
     int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
     cluster->reopen = has;
@@ -43,10 +43,10 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
 static void begin_to_close(struct host *host, struct cluster_thread *thread) {
     thread->next = host->closing;
     host->closing = thread;
-    cluster_thread_close(thread); // if it fails, cluster_threads_reap tries again
+    cluster_thread_close(thread); // after a failure, cluster_threads_reap tries again
 }
 
-// The connection is there; it is watched at once, or after the present one has been closed.
+// Starts the watches of the open connection at once, or after the present connection has closed.
 static void opened(struct host *host, struct host_cluster *cluster, struct cluster_thread *thread) {
     cluster->open_wait_ns = 0;
     if (!cluster->thread && !cluster->replaced) {
@@ -138,7 +138,7 @@ bool cluster_threads_are_closed(const struct host *host, size_t cluster) {
     return true;
 }
 
-// What a cluster waits for is not freed before it has seen that it is quiet.
+// A closing connection that a cluster waits for is freed only after the cluster has noticed `quiet`.
 static bool is_waited_for(const struct host *host, const struct cluster_thread *thread) {
     return host->clusters[thread->cluster]->replaced == thread;
 }

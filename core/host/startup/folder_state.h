@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Of the names that matter: which there are, and of each file, behind symlinks too, its inode, size and time of change.
-// 0: the directory cannot be read.
+// A hash of the matching names and, for each file, also behind symlinks, its inode, size and time of change. 0: the
+// directory cannot be read.
 uint64_t folder_state(const char *directory, bool (*matters)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -106,7 +106,7 @@ static struct error *parse_lines(const char *path, char *text, struct key_list *
     return list->n ? NULL : error_new(ERROR_INVALID, "%s: found no key, expected one a line, in base64", path);
 }
 
-// Checks the open descriptor, so that the file cannot be replaced between check and read.
+// Checks the open descriptor, so that no process can replace the file between check and read.
 static struct error *check_access(const char *path, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0)

@@ -17,7 +17,7 @@ enum seal_source {
     SEAL_FROM_NOTHING,
     SEAL_FROM_FILE,
     SEAL_FROM_SECRET,        // named in the configuration: required
-    SEAL_FROM_DEFAULT_SECRET // of a host in a pod: without permission to read it, mirrors are not sealed
+    SEAL_FROM_DEFAULT_SECRET // of a host in a pod: mirrors have no seals without the permission to read the Secret
 };
 // A source that a host has made, since there was none, says until when mirrors without a seal may be from before that.
 #define SEAL_ADOPT_NS (60 * CLOCK_MINUTE)
@@ -34,8 +34,8 @@ enum seal_source seal_source_of(const struct config *config);
 const char *seal_secret_namespace(const struct config *config, const char *own_namespace);
 const char *seal_secret_name(const struct config *config);
 
-// Reads the file; `make`: creates it if it is missing (otherwise ERROR_NOT_FOUND). ERROR_REFUSED: wrong owner (expected
-// root or this process's user), readable by others than owner and group, or writable by others than the owner.
+// Reads the file; `make`: creates a missing file (otherwise ERROR_NOT_FOUND). ERROR_REFUSED: wrong owner (expected root
+// or this process's user), readable by others than owner and group, or writable by others than the owner.
 struct error *seal_file_load(const char *path, bool make, struct sealing *out);
 
 // The keys of a Secret; the entry `signing` is the signing key.

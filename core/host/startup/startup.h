@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts that the engine needs before it can start: the origin (the uid of the management cluster's namespace
-// kube-system unless configured) and the seal keys, where they are in a Secret. Both are read from the management
-// cluster, on its thread, and retried until known.
+// The facts that the engine needs before its start: the origin (the uid of the management cluster's namespace
+// kube-system unless configured) and the seal keys, if in a Secret. Reads both from the management cluster, on its
+// thread, and retries until known.
 #ifndef WHARF_HOST_STARTUP_H
 #define WHARF_HOST_STARTUP_H
 
@@ -10,8 +10,8 @@
 
 struct startup;
 
-// `config` is not owned. `over` is called once, on the thread of startup_tick, when everything that had to be read from
-// the cluster is known. Reads or creates the key file.
+// `config` is not owned. `over` is called once, on the thread of startup_tick, when all facts are known. Reads or
+// creates the key file.
 struct error *startup_new(const struct config *config, void (*over)(void *ctx), void *ctx, struct startup **out);
 void startup_free(struct startup *startup); // after startup_stop
 
@@ -22,13 +22,13 @@ void startup_stop(struct startup *startup); // on that thread too; releases the 
 
 // From any thread.
 bool startup_is_over(struct startup *startup);
-// The problem that it waits for, as one sentence; NULL: no problem known. free().
+// The problem that delays the start, as one sentence; NULL: no problem known. free().
 char *startup_problem(struct startup *startup);
 
 // Valid from when startup is over until startup_free.
 const char *startup_origin(const struct startup *startup);
 const struct seal_keys *startup_seals(const struct startup *startup); // NULL: mirrors are not sealed
-// Until when mirrors without a seal may be adopted, see seal_source.h; 0: not, CLOCK_NEVER: always.
+// Until when the host may adopt mirrors without a seal, see seal_source.h; 0: never, CLOCK_NEVER: always.
 int64_t startup_adopt_until_ns(const struct startup *startup);
 
 #endif

@@ -13,7 +13,7 @@
 #define STARTUP_RETRY_NS (2 * CLOCK_SECOND)
 #define STARTUP_RETRY_SLOW_NS (30 * CLOCK_SECOND) // where an operator has to act first
 
-// A request that is retried until it is answered.
+// A request, retried until the answer.
 struct question {
     bool settled; // answered, or not needed
     bool asked;   // in flight
@@ -35,13 +35,13 @@ struct startup {
     char *problem; // under `mutex`
 };
 
-// The answer is known, or will not be.
+// The answer is known, or never will be.
 void startup_settle(struct startup *startup, struct question *question);
-// Retries later; the cause is logged unless it is the same as last time.
+// Retries later; logs the cause unless equal to the last one.
 void startup_retry(struct startup *startup, struct question *question, int64_t after_ns, enum log_level level,
                    const char *message, const char *cause);
 
-// Reads the key file, or finds that no request is needed.
+// Reads the key file, or decides that no request is needed.
 struct error *startup_seal_begin(struct startup *startup);
 struct error *startup_seal_ask(struct startup *startup); // submits the request
 

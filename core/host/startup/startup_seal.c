@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seal keys in a Secret of the management cluster: it is read at startup, and created if missing. The engine starts
-// only after that.
+// Seal keys in a Secret of the management cluster: read at startup, created if missing. The engine starts afterwards.
 #include "core/base/text.h"
 #include "core/host/startup/seal_source.h"
 #include "core/host/startup/startup_internal.h"
@@ -55,7 +54,7 @@ static void use_secret(struct startup *startup, const struct json *secret) {
     error_free(error);
 }
 
-// Only an operator can fix it.
+// Only an operator can fix a denial.
 static void denied(struct startup *startup, const struct response *response) {
     if (seal_source_of(startup->config) == SEAL_FROM_DEFAULT_SECRET) {
         report_seal(startup, LOG_WARN,
@@ -81,7 +80,7 @@ static void on_made(void *ctx, struct response *response) {
         report_seal(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
         use_secret(startup, response->object ? response->object->value : NULL);
         break;
-    case REASON_ALREADY_EXISTS: // created by another host meanwhile: read it
+    case REASON_ALREADY_EXISTS: // another host created the Secret meanwhile
         startup->seal.asked = false;
         startup->seal.at_ns = clock_now().mono_ns;
         break;

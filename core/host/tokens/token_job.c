@@ -18,7 +18,7 @@ struct token_job {
     struct token_job_options options;
     char *namespace_, *account;
     pthread_mutex_t mutex;
-    unsigned users; // under the mutex, like the rest: the thread, and its caller
+    unsigned users; // under the mutex, like the rest: the thread and its caller
     bool left;      // by the caller
     bool done;
     char *token;

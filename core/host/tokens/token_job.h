@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TokenRequest to a worker, on a thread of its own, which ends by itself: the caller may leave before.
+// One TokenRequest to a worker, on a detached thread of its own: the caller may leave before its end.
 #ifndef WHARF_HOST_TOKENS_TOKEN_JOB_H
 #define WHARF_HOST_TOKENS_TOKEN_JOB_H
 
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-struct token_job_options { // texts are copied
+struct token_job_options { // copies all texts
     const char *namespace_, *account;
     int64_t seconds;
-    void (*wake)(void *ctx); // from that thread, when the request has ended, unless token_job_leave was called
+    void (*wake)(void *ctx); // from that thread, at the end of the request, except after token_job_leave
     void *ctx;
 };
 
@@ -18,6 +18,6 @@ struct error *token_job_start(struct endpoint *endpoint, const struct token_job_
                               struct token_job **out);
 // True once the request has ended. Fills the token, free(), or the error; only the first time.
 bool token_job_result(struct token_job *job, char **token, struct error **error);
-void token_job_leave(struct token_job *job); // NULL is allowed; the job must not be used afterwards
+void token_job_leave(struct token_job *job); // NULL is allowed; the caller must not use the job afterwards
 
 #endif

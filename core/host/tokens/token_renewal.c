@@ -31,7 +31,7 @@ struct renewal {
     int64_t begun_ns;          // the last one of this Secret, also of a former version; 0: none
     struct token_job *job;     // the TokenRequest is in flight
     uint64_t request;          // the patch is in flight; 0: neither
-    bool patched;              // and was accepted: the watch will show it
+    bool patched;              // and accepted: the watch will show the change
 };
 
 struct renewals {
@@ -221,7 +221,7 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
     int64_t left_ns = token_life_renew_at(&renewal->life) - now.wall_ns;
     if (left_ns > 0)
         return now.mono_ns + clock_earlier(left_ns, LOOK_NS);
-    if (!gate_is_open(renewal->all->options.gate, now.mono_ns)) // another replica renews it
+    if (!gate_is_open(renewal->all->options.gate, now.mono_ns)) // another replica renews the token
         return now.mono_ns + STANDBY_NS;
     if (now.mono_ns >= renewal->retry_ns) {
         renewal->begun_ns = now.mono_ns;

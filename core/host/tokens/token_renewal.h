@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renews the tokens in workers' Secrets: a TokenRequest to the worker with the token that is about to expire, on a
-// thread of its own, then a patch of the Secret. On the management cluster's thread.
+// Renews the tokens in workers' Secrets: a TokenRequest to the worker with the expiring token, on a thread of its own,
+// then a patch of the Secret. On the management cluster's thread.
 #ifndef WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
 #define WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
 
@@ -8,12 +8,12 @@
 #include "core/host/sources/worker_objects.h"
 
 struct renewals;
-// `wake` is called from another thread when renewals_tick has something to do. `trouble`: a renewal of the Secret
-// "namespace/name" has failed and will be tried again.
+// Another thread calls `wake` when renewals_tick has work. `trouble`: a renewal of the Secret "namespace/name" has
+// failed; a retry follows.
 struct renewals_options {
     void (*wake)(void *ctx);
     void (*trouble)(void *ctx, const char *key, const char *problem);
-    struct gate *gate; // nothing is renewed while it is closed; NULL: always open
+    struct gate *gate; // no renewals while closed; NULL: always open
     void *ctx;
 };
 struct error *renewals_new(const struct renewals_options *options, struct renewals **out);
@@ -28,7 +28,7 @@ void renewals_forget(struct renewals *renewals, const char *key);
 
 // Performs the due work; returns the monotonic time of the next call needed.
 int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now);
-// The connection is about to be closed.
+// The connection is about to close.
 void renewals_stop(struct renewals *renewals);
 
 #endif
