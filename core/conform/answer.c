@@ -49,16 +49,17 @@ static void check_marks(struct adapter_probe *probe, const struct json *mirror) 
         const struct json *map = json_path(mirror, "metadata", maps[i], NULL);
         for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (text_has_prefix(json_key(m), "wharf.dev/"))
-                run_say(probe->run, RULE_MARKS, CALL_MIRROR, json_key(m), "it sets %s in metadata.%s", json_key(m),
-                        maps[i]);
+                run_say(probe->run, RULE_MARKS, CALL_MIRROR, json_key(m), "the output sets %s in metadata.%s",
+                        json_key(m), maps[i]);
     }
     static const char *const names[] = {"name", "namespace"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *before = json_string(json_path(probe->run->workload, "metadata", names[i], NULL));
         const struct json *after = json_path(mirror, "metadata", names[i], NULL);
         if (before && before[0] != '\0' && !text_equal(before, json_string(after)))
-            run_say(probe->run, RULE_MARKS, CALL_MIRROR, names[i], "it changes metadata.%s from \"%s\" to \"%s\"",
-                    names[i], before, json_string_or(after, ""));
+            run_say(probe->run, RULE_MARKS, CALL_MIRROR, names[i],
+                    "the output changes metadata.%s from \"%s\" to \"%s\"", names[i], before,
+                    json_string_or(after, ""));
     }
 }
 
@@ -117,6 +118,6 @@ void answer_check_finished(struct adapter_probe *probe, const struct json *draft
     int then = phase_with(probe, output);
     if (then >= 0 && then != run->must_stay)
         run_say(run, RULE_FINISHED, CALL_STATUS, "status",
-                "phase is WHARF_%s with the draft that `status` is given, and WHARF_%s with what it makes of it",
+                "phase is WHARF_%s with the draft given to `status`, and WHARF_%s with the result of `status`",
                 phase_name(run->must_stay), phase_name(then));
 }

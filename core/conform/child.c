@@ -15,7 +15,7 @@
 
 #define AGAIN_STEP 8 // of the trials, this part is made again in the second pass, and all whole objects
 
-// For the handler, which has no other way to it.
+// For the signal handler, which has no argument.
 static struct board *handler_board;
 
 static void note_fault(int number, siginfo_t *info, void *context) {
@@ -27,7 +27,7 @@ static void note_fault(int number, siginfo_t *info, void *context) {
     raise(number);
 }
 
-// On a stack of its own: the fault may be that there is no stack left.
+// On a separate stack: the fault may be a stack overflow.
 static bool watch_faults(struct board *board) {
     handler_board = board;
     stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
@@ -43,7 +43,7 @@ static void setup(struct run *run) {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         log_to(nowhere);
-    setvbuf(stdout, NULL, _IONBF, 0); // no output is buffered
+    setvbuf(stdout, NULL, _IONBF, 0); // keep no buffered output
     intercept_start(run);
 }
 
@@ -107,7 +107,7 @@ static void tell_adapter(struct run *run, const struct documents *documents) {
         for (size_t s = 0; s < tested->n_subjects; s++)
             states += tested->subjects[s].n_states;
         char functions[128];
-        run_tell(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu objects made of them; functions:%s",
+        run_tell(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu derived objects; functions:%s",
                  tested->kind.plural_group, tested->n_subjects - 2, states, trials,
                  functions_text(&tested->real->abi, functions, sizeof(functions)));
         text_copy(run->board->kind, sizeof(run->board->kind), tested->kind.plural_group);
@@ -141,7 +141,7 @@ static size_t kept_size(const wharf_kind *given) {
     return given->size < sizeof(*given) ? given->size : sizeof(*given);
 }
 
-// The structs of the kinds as the adapter has them after the load.
+// The adapter's kinds as they are after the load.
 static wharf_kind *keep_kinds(const struct run *run) {
     wharf_kind *kept = calloc(run->n_tested + 1, sizeof(*kept));
     for (size_t i = 0; kept && i < run->n_tested; i++)
@@ -154,11 +154,11 @@ static void check_kinds(struct run *run, const wharf_kind *kept) {
         const wharf_kind *given = run->tested[i].real->given;
         snprintf(run->board->kind, sizeof(run->board->kind), "%s", run->tested[i].kind.plural_group);
         if (memcmp(&kept[i], given, kept_size(given)) != 0)
-            run_say(run, RULE_DATA, CALL_LOAD, "", "the struct wharf_kind was changed by a later call");
+            run_say(run, RULE_DATA, CALL_LOAD, "", "a later call changed the struct wharf_kind");
     }
 }
 
-// Carried fields that were to be changed at least once, and never were.
+// Carried fields that `update` should have changed at least once, and never did.
 static void check_carried(struct run *run) {
     for (size_t i = 0; i < run->n_tested; i++) {
         const struct tested *tested = &run->tested[i];
@@ -168,8 +168,8 @@ static void check_carried(struct run *run) {
         for (size_t c = 0; carried && carried[c].pointer && c < BOARD_CARRIED; c++)
             if (counts[c].wanted > 0 && counts[c].done == 0 && !counts[c].differs)
                 run_say(run, RULE_CARRIED, CALL_UPDATE, carried[c].pointer,
-                        "%s was to be carried %u times, and the function took it back each time", carried[c].pointer,
-                        counts[c].wanted);
+                        "%s had to be carried %u times, and the function took the change back each time",
+                        carried[c].pointer, counts[c].wanted);
     }
 }
 
@@ -204,8 +204,8 @@ int child_main(const struct child_task *task) {
     run.board->kind[0] = '\0';
     char used[1024];
     if (task->from == 0 && !task->again && run.n_tested > 0)
-        run_tell(&run, "of the host (ABI %u.%u) it uses: %s", services_table()->abi_major, services_table()->abi_minor,
-                 watch_used(used, sizeof(used)));
+        run_tell(&run, "of the host (ABI %u.%u) the adapter uses: %s", services_table()->abi_major,
+                 services_table()->abi_minor, watch_used(used, sizeof(used)));
     check_kinds(&run, kept);
     run.board->stage = STAGE_DONE;
     return EXIT_SUCCESS;

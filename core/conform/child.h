@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the conformance kit: the child process that loads the adapter and calls it.
+// The child process of the conformance kit, in which the adapter is loaded and called.
 //
 // A trial is one object of a kind, as given or broken in one way, and all calls about that object. Trials are numbered,
-// and so are the calls within one: the same in every child, so that the next child can go on where one died.
+// and so are the calls within one: the same in every child, so that the next child can resume after a crash.
 #ifndef WHARF_CONFORM_CHILD_H
 #define WHARF_CONFORM_CHILD_H
 
@@ -14,9 +14,8 @@
 
 #include <sys/types.h>
 
-// -- Memory that the kit and its child share (one mapping): the position of the child, so that the kit can name the
-// last call when the child dies or hangs, and the calls that the next child leaves out because an earlier one died in
-// them --
+// -- Memory shared by the kit and the child (one mapping): the child's position, so that the kit can name the last call
+// after a crash or a hang, and the calls that crashed an earlier child and are skipped --
 
 #define BOARD_KINDS 256
 #define BOARD_SKIPS 64
@@ -25,23 +24,23 @@
 #define BOARD_CARRIED 64
 #define BOARD_CALLS ((size_t)16 << 20)
 
-enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` is the error
+enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // STAGE_ERROR: `object` is the error
 
 struct board_skip {
     size_t trial;
     uint32_t ordinal;
 };
 
-// The time that calls took, of one function, on objects that are not broken.
+// Durations of one function's calls with valid objects.
 struct board_times {
-    uint32_t count; // goes on after the list is full
+    uint32_t count; // may exceed BOARD_TIMES
     uint32_t ns[BOARD_TIMES];
 };
 
-// How often a carried field was to be changed, and was.
+// How often the kit asked for a change of a carried field, and how often `update` made that change.
 struct board_carried {
     uint32_t wanted, done;
-    bool differs; // in a mirror that was just made: the adapter has made it so
+    bool differs; // in a new mirror: the adapter's own value
 };
 
 struct board {
@@ -52,13 +51,13 @@ struct board {
     volatile enum stage stage;
     volatile enum function function;
     volatile size_t kind_index;
-    volatile bool wrote_input; // the child died of a write to a read-only object
+    volatile bool wrote_input; // the crash was a write to a read-only object
     char kind[128];
     char object[1024]; // the object of the call, in words
     bool done[BOARD_TRIALS];
-    uint32_t starts[BOARD_TRIALS]; // of the hashes of a trial's calls
+    uint32_t starts[BOARD_TRIALS]; // index of the trial's first hash
     uint32_t n_hashes;
-    uint32_t hashes[BOARD_CALLS]; // of the outputs of a call; 0: not made
+    uint32_t hashes[BOARD_CALLS]; // of a call's outputs; 0: no call
     struct board_times times[N_FUNCTIONS];
     struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
     // Written by the kit while there is no child.
@@ -72,9 +71,9 @@ struct subject {
     char *source;                    // in words
     const struct document *document; // NULL: generated
     struct json *object;             // without status
-    struct json **states;            // statuses that it may have
+    struct json **states;            // possible statuses
     char **state_sources;            // in words
-    bool *given;                     // the status was given, and so is one that the kind's controller writes
+    bool *given;                     // the status comes from a file: the kind's controller writes such a status
     size_t n_states;
     struct json **changes; // merge patches that users may send
     size_t n_changes;
@@ -88,7 +87,7 @@ struct tested {
     size_t n_subjects;
 };
 
-// TRIAL_LIFE: `how` is the number of the document that it begins with. TRIAL_CROWD: all objects of the kind.
+// TRIAL_LIFE: `how` is the number of the first document. TRIAL_CROWD: all objects of the kind.
 enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_CROWD };
 
 #define CROWD_NOW_NS (INT64_C(1767322445) * CLOCK_SECOND) // 2026-01-02T02:54:05Z; the same in every child
@@ -118,7 +117,7 @@ struct surroundings {
 
 struct run {
     struct board *board;
-    int out; // where findings go, a line each
+    int out; // for findings, a line each
     struct adapters *adapters;
     struct tested *tested;
     size_t n_tested;
@@ -130,28 +129,28 @@ struct run {
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
-    bool ordinary; // of a size that objects have: times count
-    bool crowded;  // functions are called in several threads
-    bool again;    // the second pass: outputs are compared with those of the first
-    bool differs;  // in this trial they are others already
+    bool ordinary; // of a usual size: times count
+    bool crowded;  // several threads call the functions
+    bool again;    // second pass: outputs must match the first pass
+    bool differs;  // outputs of this trial differ already
     struct surroundings around;
-    bool thorough;          // they are compared after each call
-    wharf_result answered;  // by the last step_status
-    enum function measured; // with `quiet`: the only function that is called
+    bool thorough;          // compare `around` after each call
+    wharf_result answered;  // the result of the last step_status
+    enum function measured; // with `quiet`: the only function to call
     bool quiet;             // a repeated call that measures memory alone
     int64_t later_ns;
     int must_stay; // the final phase that `status` may not end; -1: none
     size_t said[N_RULES];
-    size_t slow[N_FUNCTIONS]; // how often a function was too slow
+    size_t slow[N_FUNCTIONS]; // number of slow calls
 };
 
-// -- input.c: memory for the objects that are given to adapters, which is read-only during calls --
+// -- input.c: memory for an adapter's input objects, read-only during calls --
 bool input_setup(void);
-// Copies that live until input_reset; a write to them is a crash that input_contains knows.
+// The copy lives until input_reset. A write to the copy is a crash; input_contains identifies the address.
 struct json *input_copy(const struct json *value);
 // Takes `value`, NULL too.
 struct json *input_take(struct json *value);
-// A copy of the object with this status; NULL: with its own.
+// A copy of the object with this status; NULL: with the object's own status.
 struct json *input_with_status(const struct json *object, const struct json *status);
 void input_reset(void);
 bool input_contains(const void *address);
@@ -176,7 +175,7 @@ bool states_generate(const struct kind *kind, struct subject *subject);
 // Whether a document is a step of a life, and whether two documents are in one file.
 bool life_is_step(const struct document *step);
 bool life_is_same(const struct document *a, const struct document *b);
-// Reports the life of a subject by the file that has this document as its first step.
+// Runs the life of a subject by the file whose first step is this document, and reports findings.
 void life_run(struct run *run, const struct subject *subject, size_t first);
 
 // -- crowd.c --
@@ -187,7 +186,7 @@ void crowd_run(struct run *run);
 void traits_of_mirror(struct run *run, const struct json *mirror);
 // Counts carried fields that differ in a new mirror.
 void traits_of_made(struct run *run, const struct json *workload, const struct json *mirror);
-// `desired` as `update` was given it, `result` as it was left.
+// `desired`: the input of `update`; `result`: the output.
 void traits_of_update(struct run *run, const struct json *mirror, const struct json *desired,
                       const struct json *result);
 
@@ -196,12 +195,12 @@ void unmatched_warn(struct run *run, const struct tested *tested, const struct d
 
 // -- mutate.c --
 struct error *trials_list(struct run *run);
-// The object of a trial, and its description. Owned by the caller; NULL when out of memory.
+// The object of a trial, owned by the caller, and a description. NULL when out of memory.
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
 
 // -- probe.c: the layer between the host and the functions of the adapter --
 struct adapter_probe {
-    struct adapter_call call; // the first member: wharf_call.host_data points to it
+    struct adapter_call call; // first: wharf_call.host_data points here
     struct run *run;
 };
 void probe_kind(struct tested *tested);
@@ -210,29 +209,29 @@ void probe_begin(struct adapter_probe *probe, struct run *run, const struct json
 void probe_end(struct adapter_probe *probe);
 // Whether an earlier child died in the call at the board's ordinal.
 bool probe_is_skipped(const struct board *board);
-// A hash of an answer: the result, the texts, and `out` or `phase` unless they are NULL.
+// A hash of an answer: the result, the texts, and `out` or `phase` unless NULL.
 uint64_t probe_hash(const wharf_answer *answer, int result, const struct json *out, const wharf_phase *phase);
 
 // -- answer.c: checks after each call --
 void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
                   const struct json *output);
-// That `status` does not end a final phase which its draft would have kept.
+// Checks that `status` does not end a final phase that the draft would have kept.
 void answer_check_finished(struct adapter_probe *probe, const struct json *draft, const struct json *output);
 
 // -- say.c: lines for the kit --
 // `cause` distinguishes findings of one rule and function; the report shows findings with the same cause as one.
 void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-// The inputs of a call that is left out because a child died in it.
+// The inputs of a skipped call, which crashed an earlier child.
 void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
-// Something that need not be wrong.
+// A warning: not necessarily a fault.
 void run_warn(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A line of the report's head.
 void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // -- watch.c: the services that the adapter calls --
 void watch_services(struct run *run);
-// The functions of struct wharf_host that it called, "find, string".
+// The functions of struct wharf_host that the adapter called, "find, string".
 const char *watch_used(char *out, size_t size);
 
 // -- surroundings.c --
@@ -245,27 +244,27 @@ void surroundings_check_output(struct run *run, enum function function); // outp
 // -- steps.c: the actions of the host on a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.
 int step_phase(struct run *run, const struct json *object);
-// Whether it can be placed at all.
+// Whether the kind accepts the workload for placement.
 bool step_accept(struct run *run, const struct json *workload);
 void step_pods(struct run *run, const struct json *object);
-// The mirror as its cluster would have it, with `status` (or NULL): input memory. NULL if the adapter does not make it.
+// The mirror as stored in the worker cluster, with `status` (or NULL): input memory. NULL if the adapter refuses.
 const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);
-// The mirror after the workload's changes were carried. `fresh`: it was just made, nothing may be left to carry.
+// The mirror after `update` carried the workload's changes. `fresh`: a new mirror, which must need no change.
 const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
-// The same, with no more asked.
+// Like step_update, without further rules.
 const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror);
-// The workload after the status was copied. `state` is the state of the mirror.
+// The workload with the mirror's status. `state` is the state of the mirror.
 const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state);
 // The status of a workload that no cluster accepts.
 void step_gave_up(struct run *run, const struct json *workload);
-// Whether memory stays when each of these is called many times.
+// Calls each function many times and reports growing memory.
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
 
 // -- intercept.c: calls of an adapter into libc by which it does I/O, starts threads or processes, or reads a clock.
-// Symbols of the program come before those of libc, so such a call arrives here first: the kit reports the call
-// together with the function of the adapter, and then carries it out, except that no process is started -- Before the
-// adapter is loaded: calls from objects that are loaded already are not reported.
+// The program's symbols take precedence over those of libc, so such a call arrives here first: the kit reports the call
+// together with the adapter's function, and then passes the call on, but starts no process. Call intercept_start before
+// the adapter is loaded: calls from objects that were there before are exempt --
 void intercept_start(struct run *run);
 
 // -- scenario.c --
@@ -281,14 +280,14 @@ struct child_task {
     int out;
     size_t from;
     bool quiet, verbose;
-    bool again; // the second pass: trials from the last to the first, not all, and the same outputs are expected
+    bool again; // second pass: a part of the trials in reverse order, with the same outputs expected
 };
 // The whole life of the child; the exit code.
 int child_main(const struct child_task *task);
 
-// -- process.c: the kit's side of its children, one after the other, until all trials were made --
-// Makes all trials, or with `again` the part of them that is made twice. `task` needs no board, no pipe and no place to
-// begin. Lines that the children report go to `out`. A child that ends in another way than it should is a finding.
+// -- process.c: the parent, which runs one child after another until all trials are done -- Runs all trials, or with
+// `again` the repeated part. `task` needs no board, pipe or first trial. The children's report lines go to `out`. An
+// unexpected end of a child is a finding.
 struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out);
 
 #endif

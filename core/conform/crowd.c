@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of an adapter in several threads at once: each of them goes through the same calls, beginning at another
-// one, and must get the answers that a call got alone. Services let other threads go first now and then (watch.c), so
-// that state that an adapter keeps outside of its call has an effect.
+// Functions of an adapter in several threads at once: every thread makes the same calls, starting at a different one,
+// and must get the answers of a single thread. Services yield to other threads now and then (watch.c), so that an
+// adapter's state outside of a call shows.
 #include "core/base/thread.h"
 #include "core/conform/child.h"
 
@@ -19,14 +19,14 @@
 struct crowd_input {
     const struct json *workload, *mirror;
     uint64_t expected[N_FUNCTIONS];
-    bool steady[N_FUNCTIONS]; // alone, it has the same answer twice
+    bool steady[N_FUNCTIONS]; // alone, two calls have the same answer
 };
 
 struct crowd {
     struct run *run;
     struct crowd_input inputs[INPUTS_MAX];
     size_t n_inputs;
-    enum function function; // that is called, or ALL_FUNCTIONS
+    enum function function; // to call, or ALL_FUNCTIONS
     pthread_barrier_t start;
     bool wrong[N_FUNCTIONS];
 };
@@ -38,7 +38,7 @@ struct walker {
     bool wrong[N_FUNCTIONS];
 };
 
-// The hash of the function's answer. A function that changes a draft is given a copy, as by the host.
+// The hash of the function's answer. A function that changes a draft gets a copy, as from the host.
 static uint64_t ask(struct adapter_call *call, enum function function, const struct crowd_input *input) {
     AUTO_JSON out = NULL;
     wharf_phase phase = {.size = 0};
@@ -140,12 +140,12 @@ static void ask_alone(struct crowd *crowd, enum function function) {
     }
 }
 
-// False if a child died of it.
+// False if an earlier child died in this test.
 static bool announce(struct run *run, enum function function, enum function named) {
     struct board *board = run->board;
     board->ordinal = CROWD_ORDINAL + (uint32_t)function;
     board->function = named;
-    snprintf(board->object, sizeof(board->object), "its objects, in %d threads at once", N_THREADS);
+    snprintf(board->object, sizeof(board->object), "all objects, in %d threads at once", N_THREADS);
     return !probe_is_skipped(board) && !board->given_up[run->now->index % BOARD_KINDS][named];
 }
 
@@ -175,7 +175,7 @@ void crowd_run(struct run *run) {
     run->workload = run->mirror = NULL;
     for (enum function function = CALL_PHASE; crowd && function < N_FUNCTIONS; function++)
         if (crowd->wrong[function])
-            run_say(run, RULE_CROWD, function, "", "called in %d threads at once, it has other output than alone",
-                    N_THREADS);
+            run_say(run, RULE_CROWD, function, "",
+                    "called in %d threads at once, the output differs from a single call's", N_THREADS);
     free(crowd);
 }

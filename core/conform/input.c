@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define REGION_SIZE ((size_t)1 << 30) // of addresses; pages are taken as they are used
+#define REGION_SIZE ((size_t)1 << 30) // of addresses; pages are allocated on first use
 #define KEPT ((size_t)256 * 1024)     // pages up to here are not given back after each trial
 #define ALIGN(size) (((size) + 15) & ~(size_t)15)
 
@@ -12,7 +12,7 @@
 static struct {
     char *start;
     size_t used;
-    bool open; // values are being made in it
+    bool open; // values may be created
 } region;
 
 bool input_contains(const void *address) {

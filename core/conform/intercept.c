@@ -14,10 +14,10 @@ struct range {
     uintptr_t start, end;
 };
 
-// Static, since the functions of libc have no argument to find it by.
+// Static, since the functions of libc have no argument for the state.
 static struct {
     struct run *run;
-    struct range own[OBJECTS_MAX]; // of the program and the libraries that it was linked with
+    struct range own[OBJECTS_MAX]; // of the program and its libraries
     size_t n_own;
     const struct tested *now; // the kind that the counts are of
     size_t said[N_FUNCTIONS]; // reports of each function, of this kind
@@ -86,17 +86,17 @@ static const struct {
 static void report(enum what what, const char *name, const char *path) {
     struct run *run = state.run;
     if (run->crowded)
-        return; // known by now
+        return; // reported often enough
     if (state.now != run->now)
         memset(state.said, 0, sizeof(state.said));
     state.now = run->now;
     if (state.said[run->board->function]++ >= SAID_MAX)
         return;
-    run_say(run, kinds_of_calls[what].rule, run->board->function, name, "it %s: %s(%s%.200s%s)",
+    run_say(run, kinds_of_calls[what].rule, run->board->function, name, "the adapter %s: %s(%s%.200s%s)",
             kinds_of_calls[what].words, name, path ? "\"" : "", path ? path : "", path ? "\"" : "");
 }
 
-// All arguments of these functions are integers and pointers, which cross as they are, however many there are.
+// All arguments of these functions are integers and pointers, which can be passed on in any number.
 typedef long word;
 typedef word any_function(word a, word b, word c, word d, word e, word f);
 
@@ -112,7 +112,7 @@ static const char *path_of(enum what what, word a, word b) {
     return what == OPENS ? (const char *)a : what == OPENS_AT ? (const char *)b : NULL;
 }
 
-// Under another name here, since the declarations in libc's headers may differ from these definitions.
+// Other names avoid conflicts with the declarations in libc's headers.
 #define INTERCEPTED(symbol, what)                                                                                      \
     __attribute__((visibility("default")))                                                                             \
     word intercept_##symbol(word a, word b, word c, word d, word e, word f) __asm__(#symbol);                          \

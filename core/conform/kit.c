@@ -22,7 +22,7 @@ struct kit {
     struct documents documents;
     struct json *settings;
     char *path;        // of the adapter, absolute
-    char *copy_folder; // a private folder with a copy of it, where the file itself is not fit to be loaded; or NULL
+    char *copy_folder; // a private folder with a copy, if the loader rejects the file itself; or NULL
     char *copy;
 };
 
@@ -96,7 +96,7 @@ static struct error *check_file(struct kit *kit, bool *fine) {
             return error;
         struct error *other __attribute__((cleanup(error_cleanup))) = adapter_file_check(kit->copy, NULL, sha256);
         if (!other) {
-            fputs("warning: the host would not load it from there: ", kit->out);
+            fputs("warning: the host would not load the file from there: ", kit->out);
             text_print_line(kit->out, error_text(refusal));
             return NULL;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of an object in a file: the statuses of its mirror and the changes of its users, one document a step. For
-// each step the report has the phase of the workload and the carried fields of a change.
+// The life of an object in a file: statuses of the mirror and changes by users, one document a step. For each step the
+// report has the phase of the workload and the carried fields of a change.
 #include "core/conform/child.h"
 
 #include "core/base/text.h"
@@ -13,7 +13,7 @@
 
 #define LINE_MAX ((size_t)64 * 1024)
 #define LIST_MAX 4000 // bytes of pointers on a line
-#define SHOWN_MAX 6   // of them, unless it is verbose
+#define SHOWN_MAX 6   // of the pointers, unless verbose
 #define MESSAGE_MAX 120
 
 struct life {
@@ -22,7 +22,7 @@ struct life {
     size_t number; // of the step
     const struct json *workload, *mirror;
     wharf_mirror_state state;
-    struct buffer lines; // reported at the end, so that the next child of one that died repeats no line
+    struct buffer lines; // written at the end, so that no line is repeated after a crash
 };
 
 bool life_is_step(const struct document *step) {
@@ -79,7 +79,7 @@ struct pointers {
 
 struct spec_change {
     struct life *life;
-    const struct json *mirror; // after it
+    const struct json *mirror; // after the change
     struct pointers carried, left, removed;
 };
 
@@ -121,7 +121,7 @@ static void sort_out(struct spec_change *change, const char *pointer, const stru
         add(change, &change->left, pointer);
 }
 
-// Every field that is another one in `now`, NULL if it is gone.
+// Every field that differs in `now`, which is NULL for a field that is gone.
 static void compare(struct spec_change *change, struct buffer *at, const struct json *before, const struct json *now) {
     if (json_equal(before, now))
         return;
@@ -214,7 +214,7 @@ static void step_controller(struct life *life, const struct json *status) {
     const struct json *seen = life->mirror ? input_with_status(life->mirror, status) : NULL;
     begin_line(life, "status");
     if (!seen) {
-        buffer_text(&life->lines, " no mirror is made of it");
+        buffer_text(&life->lines, " no mirror");
         return;
     }
     life->mirror = seen;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define EXIT_USAGE 2
-#define ARGUMENT 1 // getopt_long returns it for an operand
+#define ARGUMENT 1 // getopt_long's return value for an operand
 
 static const struct option flags[] = {{"objects", required_argument, NULL, 'o'},
                                       {"settings", required_argument, NULL, 's'},

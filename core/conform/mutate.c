@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that are broken in one way each: every field gone, or of every other type, or with a value that is at a
-// limit.
+// Objects broken in one way each: every field missing, of every other type, or at a limit.
 #include "core/base/memory.h"
 #include "core/conform/child.h"
 
@@ -11,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE 1        // fields of one pattern ("/spec/items/*/name") and type that are broken
-#define ALIKE_STATUS 2 // the same in statuses, of which several say different things with the same fields
+#define ALIKE 1        // broken fields for each pattern ("/spec/items/*/name") and type
+#define ALIKE_STATUS 2 // the same in statuses: their meaning differs with the same fields
 #define HUGE_TEXT ((size_t)10 << 20)
 #define HUGE_COUNT 100000
 #define LONG_NAME 300
@@ -20,7 +19,7 @@
 enum applies { TO_ALL = 0, TO_STRINGS = 1, TO_NUMBERS = 2, TO_ARRAYS = 4, TO_OBJECTS = 8 };
 
 struct mutation {
-    const char *text; // JSON; NULL: the field is removed
+    const char *text; // JSON; NULL: remove the field
     const char *words;
     unsigned applies;
 };
@@ -35,11 +34,11 @@ static const struct mutation mutations[] = {
     {"\"\"", "is an empty string", TO_ALL},
     {"[]", "is an empty array", TO_ALL},
     {"{}", "is an empty object", TO_ALL},
-    {"\"a\\u0000b\"", "has U+0000 in it", TO_STRINGS},
-    {"\"a\\u0001\\n\\u001f\\u007f\\u0085\"", "has control characters in it", TO_STRINGS},
-    {"\"\\ud83d\\ude00 \\u00e9 \\u202e\"", "has an astral character in it", TO_STRINGS},
-    {"\"\\ud800 \\udc00x\"", "has lone surrogates in it", TO_STRINGS},
-    {"\"%s%n%d\"", "has formats of printf in it", TO_STRINGS},
+    {"\"a\\u0000b\"", "contains U+0000", TO_STRINGS},
+    {"\"a\\u0001\\n\\u001f\\u007f\\u0085\"", "contains control characters", TO_STRINGS},
+    {"\"\\ud83d\\ude00 \\u00e9 \\u202e\"", "contains an astral character", TO_STRINGS},
+    {"\"\\ud800 \\udc00x\"", "contains lone surrogates", TO_STRINGS},
+    {"\"%s%n%d\"", "contains formats of printf", TO_STRINGS},
     {"\"0001-01-01T00:00:00Z\"", "is the first time there is", TO_STRINGS},
     {"\"9999-12-31T23:59:59Z\"", "is the last time there is", TO_STRINGS},
     {"-1", "is -1", TO_NUMBERS},
@@ -52,7 +51,7 @@ static const struct mutation mutations[] = {
     {"0.5", "is a fraction", TO_NUMBERS},
     {"[null]", "has null as an item", TO_ARRAYS},
     {"[[],\"x\",7,true]", "has items of wrong types", TO_ARRAYS},
-    {"[{}]", "has an empty object as its item", TO_ARRAYS},
+    {"[{}]", "has an empty object as an item", TO_ARRAYS},
     {"{\"\":null,\"~/\":{}}", "has members with odd names", TO_OBJECTS},
 };
 
@@ -61,8 +60,8 @@ static const struct mutation mutations[] = {
 enum heavy { HEAVY_TEXT, HEAVY_NAME, HEAVY_ITEMS, HEAVY_MEMBERS, HEAVY_DEEP_ARRAY, HEAVY_DEEP_OBJECT, N_HEAVY };
 
 static const char *const heavy_words[N_HEAVY] = {
-    "is a string of 10 MB", "has a name of 300 characters",   "has 100,000 items",
-    "has 100,000 members",  "is an array as deep as it gets", "is an object as deep as it gets",
+    "is a string of 10 MB", "has a name of 300 characters",       "has 100,000 items",
+    "has 100,000 members",  "is an array of the deepest nesting", "is an object of the deepest nesting",
 };
 
 // Fields in the list, by pattern and type.
@@ -72,7 +71,7 @@ struct seen {
     size_t count;
 };
 
-// How often it was seen before; (size_t)-1 when out of memory.
+// The number of earlier fields of this pattern and type; (size_t)-1 when out of memory.
 static size_t see(struct seen *seen, const char *pattern, enum json_type type, uint64_t salt) {
     uint64_t hash = text_hash(TEXT_HASH ^ ((uint64_t)type << 32) ^ salt, pattern);
     for (size_t i = 0; i < seen->count; i++)
@@ -90,7 +89,7 @@ static size_t see(struct seen *seen, const char *pattern, enum json_type type, u
 
 struct mutation_list {
     struct run *run;
-    struct trial like; // of the trials that are added
+    struct trial like; // of the new trials
     struct seen seen;
     bool failed;
 };
@@ -215,7 +214,7 @@ static void list_subject(struct mutation_list *listing, const struct tested *tes
         add(listing, TRIAL_WHOLE, 0, NULL);
     }
     for (size_t i = 0; i <= subject->n_states; i++) {
-        // The last state first: it has most in it.
+        // The last state has the most fields: first.
         listing->like.state = i == subject->n_states ? NO_STATE : subject->n_states - 1 - i;
         AUTO_JSON object = subject_with(subject, listing->like.state);
         AUTO_BUFFER(at, 4096);

@@ -80,7 +80,7 @@ static int compare_times(const void *a, const void *b) {
     return *left < *right ? -1 : *left > *right;
 }
 
-// A call took too long: whether it does so again.
+// Whether a call that took too long does so again.
 static void check_time(const struct adapter_invocation *in, const struct json *before, const wharf_phase *phase_before,
                        int64_t first_ns) {
     struct run *run = probe_of(in->call)->run;
@@ -98,7 +98,7 @@ static void check_time(const struct adapter_invocation *in, const struct json *b
     if (median <= LIMIT_NS)
         return;
     run->board->given_up[run->now->index % BOARD_KINDS][function] = ++run->slow[function] >= SLOW_MAX;
-    run_say(run, RULE_TIME, function, "", "it took %.2f ms of processor time, at worst %.2f ms, in %d calls",
+    run_say(run, RULE_TIME, function, "", "took %.2f ms of processor time, at worst %.2f ms, in %d calls",
             (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
 }
 
@@ -136,10 +136,10 @@ static void check_restart(struct run *run, enum function function, uint64_t hash
         return;
     run->differs = true;
     if (board->hashes[at] != 0)
-        run_say(run, RULE_RESTART, function, "", "its output is another one after other calls and in another process");
+        run_say(run, RULE_RESTART, function, "", "the output differs after other calls and in another process");
 }
 
-// The same call once more, with outputs of its own.
+// Repeats the call with separate outputs.
 static void check_repeat(const struct adapter_invocation *in, struct json *before, const wharf_phase *phase_before,
                          uint64_t expected) {
     struct adapter_probe *probe = probe_of(in->call);
@@ -226,7 +226,7 @@ void probe_kind(struct tested *tested) {
     kind->pod_sets = kind->pod_sets ? probe_pod_sets : NULL;
 }
 
-// The version of the object if the kind has it, else the kind's first.
+// The object's API version if the kind has this version, else the kind's first.
 static const char *version_of(const wharf_kind *kind, const struct json *object) {
     const char *api_version = json_string_or(json_get(object, "apiVersion"), "");
     const char *slash = strchr(api_version, '/');

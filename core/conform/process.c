@@ -17,7 +17,7 @@
 #define LOOK_MS 50
 #define HANG_CPU_NS (3 * CLOCK_SECOND)   // of one call
 #define HANG_WALL_NS (20 * CLOCK_SECOND) // of one call that waits for something
-#define CRASHES_MAX 12                   // of one function of a kind: then it is not called any more
+#define CRASHES_MAX 12                   // of one function of a kind, which is then skipped
 #define HANGS_MAX 2
 #define LINE_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
@@ -28,13 +28,13 @@
 struct child {
     pid_t pid;
     int lines; // findings and lines for the report
-    int words; // its stdout and stderr
+    int words; // the child's stdout and stderr
     struct buffer text;
-    uint64_t call; // number of the call at the last look, and the times since then
+    uint64_t call; // number of the call at the last check, and the times since then
     int64_t cpu_ns, wall_ns;
     size_t memory;
     bool hung;
-    size_t swollen; // the bound that its call went over, or 0
+    size_t swollen; // the memory limit that the call exceeded, or 0
     int status;     // of waitpid
 };
 
@@ -43,7 +43,7 @@ struct crew {
     struct board *board;
     struct report *report;
     FILE *out;
-    size_t ended[BOARD_KINDS][N_FUNCTIONS]; // how often a child died in it
+    size_t ended[BOARD_KINDS][N_FUNCTIONS]; // how often a child died in the function
     size_t hung[BOARD_KINDS][N_FUNCTIONS];
     size_t pending; // the finding that has no inputs yet, or SIZE_MAX
 };
@@ -145,7 +145,7 @@ static bool read_lines(struct crew *crew, struct child *child) {
     return true;
 }
 
-// Bytes in use, as the kernel counts them.
+// Bytes in use by the kernel's count.
 static size_t memory_of(pid_t pid) {
     char path[64], text[128];
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
@@ -158,8 +158,8 @@ static size_t memory_of(pid_t pid) {
     return resident ? (size_t)strtoull(resident, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-// Kills a child after a call that does not return or takes too much memory. A call that is still allocating at the end
-// of its time counts as one that takes too much memory: the speed of allocation depends on the machine.
+// Kills a child after a call that does not return or takes too much memory. A call that is still allocating when the
+// time is up counts as one with too much memory: the speed of allocation depends on the machine.
 static void look_at_call(const struct crew *crew, struct child *child) {
     int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
     size_t memory = memory_of(child->pid);
@@ -196,7 +196,7 @@ static void attend(struct crew *crew, struct child *child) {
         continue;
 }
 
-// The last that it wrote to stdout and stderr, on one line.
+// The end of the child's stdout and stderr, on one line.
 static void last_words(const struct child *child, char out[LAST_WORDS + 1]) {
     off_t size = lseek(child->words, 0, SEEK_END);
     off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
@@ -225,7 +225,7 @@ static void say_death(struct crew *crew, const struct child *child) {
     char words[LAST_WORDS + 1];
     last_words(child, words);
     const char *name = function_name(crew->board->function);
-    const char *before = words[0] != '\0' ? "; its last words: " : "";
+    const char *before = words[0] != '\0' ? "; last output: " : "";
     bool in_call = crew->board->stage == STAGE_CALL;
     AUTO_TEXT found = NULL;
     enum rule rule = RULE_CRASH;
@@ -241,8 +241,7 @@ static void say_death(struct crew *crew, const struct child *child) {
             text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status), before, words);
     } else if (crew->board->wrote_input) {
         rule = RULE_INPUT;
-        found =
-            text_format("%s wrote to an object that it may only read (each is in memory that cannot be written)", name);
+        found = text_format("%s wrote to a read-only object (all inputs are in read-only memory)", name);
     } else {
         int number = WTERMSIG(child->status);
         found =
@@ -253,7 +252,7 @@ static void say_death(struct crew *crew, const struct child *child) {
         say(crew, rule, crew->board->function, found, true);
 }
 
-// Leaves the call out in the next child, or the function when it happened often.
+// Skips the call in the next child, or the whole function after CRASHES_MAX.
 static bool leave_out(struct crew *crew, bool hung) {
     struct board *board = crew->board;
     size_t kind = board->kind_index % BOARD_KINDS;
@@ -263,10 +262,10 @@ static bool leave_out(struct crew *crew, bool hung) {
     crew->hung[kind][function] += hung;
     if (++crew->ended[kind][function] >= CRASHES_MAX || crew->hung[kind][function] >= HANGS_MAX) {
         board->given_up[kind][function] = true;
-        fprintf(crew->out, "%s of %s is not called any more: it did not return %zu times\n", function_name(function),
+        fprintf(crew->out, "%s of %s is skipped from now on: %zu calls did not return\n", function_name(function),
                 board->kind, crew->ended[kind][function]);
     }
-    // Skips of trials that are done are of no use any more.
+    // Drop the skips of finished trials.
     board->skips[board->n_skips % BOARD_SKIPS] = (struct board_skip){board->trial, board->ordinal};
     if (board->n_skips < BOARD_SKIPS)
         board->n_skips++;

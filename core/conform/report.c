@@ -74,7 +74,7 @@ bool report_add(struct report *report, const struct finding *found, size_t *inde
                                 .found = strdup(found->found),
                                 .inputs = found->inputs,
                                 .size = size_of(found->inputs)};
-    report->count++; // incomplete ones are freed with the others
+    report->count++; // report_free frees an incomplete finding, too
     if (index)
         *index = report->count - 1;
     return finding->kind && finding->cause && finding->object && finding->found;
@@ -116,7 +116,7 @@ static void print_finding(const struct finding *finding, size_t number, FILE *ou
     fprintf(out, "   rule:     <wharf/adapter.h>, %s\n", rules[finding->rule].where);
     fprintf(out, "   object:   %s\n", finding->object);
     if (finding->more > 0)
-        fprintf(out, "   %zu more like it\n", finding->more);
+        fprintf(out, "   %zu more like this\n", finding->more);
 }
 
 void report_print(const struct report *report, FILE *out) {

@@ -3,7 +3,7 @@
 #ifndef WHARF_CONFORM_RULES_H
 #define WHARF_CONFORM_RULES_H
 
-// Each with its name, for reports and file names; the place in <wharf/adapter.h> that states it; and the expectation.
+// Each rule: the name for reports and file names, the place in <wharf/adapter.h>, and the expectation.
 #define RULES(X)                                                                                                       \
     X(FILE, "file", "How an adapter is loaded", "an ELF shared object for this machine that exports wharf_module_v1")  \
     X(LOAD, "load", "wharf_module, wharf_kind", "a module and kinds that the host accepts")                            \
@@ -15,7 +15,7 @@
     X(REPEAT, "repeat", "Determinism", "the same output for the same input, called twice in a row")                    \
     X(RESTART, "restart", "Determinism", "the same output for the same input after a restart")                         \
     X(RESULT, "result", "wharf_result", "WHARF_OK (0), WHARF_RETRY (1) or WHARF_REFUSED (2)")                          \
-    X(MESSAGE, "message", "wharf_answer.message", "with WHARF_REFUSED a sentence that tells people why")               \
+    X(MESSAGE, "message", "wharf_answer.message", "with WHARF_REFUSED a sentence with the reason")                     \
     X(TEXT, "text", "wharf_answer, wharf_phase", "UTF-8, and a CamelCase word as wharf_answer.reason")                 \
     X(DELAY, "delay", "wharf_answer.retry_after_ms", "at most an hour")                                                \
     X(PHASE_RESULT, "phase-result", "wharf_kind.phase", "WHARF_OK for any object")                                     \

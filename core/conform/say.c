@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define INPUTS_MAX ((size_t)256 * 1024)
-#define WITH_INPUTS 200 // findings of a rule that are reported with their inputs; later ones have none
+#define WITH_INPUTS 200 // findings of a rule with inputs; later ones have none
 #define FOUND_MAX 600
 
 static void send_line(const struct run *run, const struct json *line) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s once a user has changed the workload in what the API allows"
+#define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s after a user's change that the API allows"
 
 static bool is_final(int phase) {
     return phase >= 0 && phase_is_final((wharf_phase_kind)phase);
@@ -28,8 +28,8 @@ static void check_finished(struct run *run, const struct json *finished, int pha
     int then = step_phase(run, after);
     if (then >= 0 && then != phase)
         run_say(run, RULE_FINISHED, CALL_STATUS, "",
-                "phase was WHARF_%s, and is WHARF_%s once the status that `status` gives has been written",
-                phase_name(phase), phase_name(then));
+                "phase was WHARF_%s, and is WHARF_%s after the host wrote the result of `status`", phase_name(phase),
+                phase_name(then));
 }
 
 // Tries every other state of the mirror with this state of the workload.
@@ -37,7 +37,7 @@ static void try_other_mirrors(struct run *run, const struct subject *subject, co
                               const struct json *mirror, size_t base_len) {
     int phase = step_phase(run, workload);
     for (size_t i = 0; i < subject->n_states; i++) {
-        about(run, base_len, "; then its mirror has the status of ", subject->state_sources[i]);
+        about(run, base_len, "; then the mirror has the status of ", subject->state_sources[i]);
         const struct json *other = input_with_status(mirror, subject->states[i]);
         if (!other)
             return;
@@ -48,7 +48,7 @@ static void try_other_mirrors(struct run *run, const struct subject *subject, co
     }
     static const wharf_mirror_state states[] = {WHARF_MIRROR_NONE, WHARF_MIRROR_LOST};
     for (size_t i = 0; i < 2; i++) {
-        about(run, base_len, "; then ", states[i] == WHARF_MIRROR_LOST ? "its worker is lost" : "it has no mirror");
+        about(run, base_len, "; then ", states[i] == WHARF_MIRROR_LOST ? "the worker is lost" : "there is no mirror");
         if (is_final(phase))
             check_finished(run, workload, phase, NULL, states[i]);
         else
@@ -59,7 +59,7 @@ static void try_other_mirrors(struct run *run, const struct subject *subject, co
 
 static void try_changes(struct run *run, const struct subject *subject, const struct json *workload,
                         const struct json *mirror, size_t base_len) {
-    about(run, base_len, "; then a user changes it", "");
+    about(run, base_len, "; then a user changes the object", "");
     for (size_t i = 0; i < subject->n_changes; i++) {
         AUTO_JSON changed = json_copy(workload);
         if (!changed || !patch_apply(&changed, subject->changes[i]))
@@ -78,8 +78,8 @@ static void try_changes(struct run *run, const struct subject *subject, const st
     about(run, base_len, "", "");
 }
 
-// The life of a valid object: a mirror is made and gets a status, the status is copied, and then the mirror gets every
-// other status.
+// The life of a valid object: the host makes a mirror, the mirror gets a status, the host copies the status, and then
+// the mirror gets every other status.
 static void whole_trial(struct run *run, const struct trial *trial, const struct json *object, size_t base_len) {
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
@@ -109,14 +109,14 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     if (is_copied && trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) &&
         copied != phase)
         run_say(run, RULE_STATUS_PHASE, CALL_STATUS, "",
-                "the mirror is WHARF_%s, and the workload that its status is copied to is WHARF_%s", phase_name(phase),
+                "the mirror is WHARF_%s, and the workload with the copied status is WHARF_%s", phase_name(phase),
                 phase_name(copied));
     step_update(run, after, mirror, false);
     try_other_mirrors(run, subject, after, mirror, base_len);
     try_changes(run, subject, after, mirror, base_len);
 }
 
-// An object that is broken: as a workload, as a mirror, and as both.
+// A broken object: as a workload, as a mirror, and as both.
 static void broken_trial(struct run *run, const struct trial *trial, const struct json *object) {
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
@@ -160,7 +160,7 @@ void run_trial(struct run *run, const struct trial *trial) {
     run->now = &run->tested[trial->tested];
     run->ordinal = 0;
     run->must_stay = -1;
-    run->differs = given_up(board, run->now->index); // then later calls are given something else
+    run->differs = given_up(board, run->now->index); // then later calls get other inputs
     run->thorough = trial->type == TRIAL_WHOLE || trial->type == TRIAL_LIFE;
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;

@@ -99,10 +99,11 @@ static void check_mirror(struct run *run, const struct json *workload, const str
         if (!json_equal(json_get(workload, types[i]), json_get(mirror, types[i])))
             run_say(run, RULE_MIRROR, CALL_MIRROR, types[i], "/%s of the mirror is not that of the workload", types[i]);
     if (object_uid(workload)[0] != '\0' && !mirror_is_ours(&run->now->kind, ORIGIN, mirror))
-        run_say(run, RULE_MARKS, CALL_MIRROR, "ours", "the host would not know the mirror as its own any more");
+        run_say(run, RULE_MARKS, CALL_MIRROR, "ours",
+                "the mirror lost the labels by which the host identifies its mirrors");
 }
 
-// As the worker cluster stores it. Takes `mirror`.
+// Adds the fields that the worker cluster sets. Takes `mirror`.
 static const struct json *stored(struct json *mirror, const struct json *status) {
     struct json *metadata = json_get(mirror, "metadata");
     bool done = json_set(metadata, "uid", json_new_string("11111111-2222-4333-8444-555555555555")) &&
@@ -182,7 +183,7 @@ const struct json *step_update(struct run *run, const struct json *workload, con
     if (fresh) {
         char text[SHOWN + 4];
         shown(patch, text);
-        run_say(run, RULE_MIRROR_STABLE, CALL_UPDATE, "", "it would write %s", text);
+        run_say(run, RULE_MIRROR_STABLE, CALL_UPDATE, "", "another call would write %s", text);
     }
     const struct json *after = patched(mirror, patch);
     check_removed(run, RULE_UPDATE_CLEAN, mirror, after);
@@ -227,8 +228,8 @@ const struct json *step_status(struct run *run, const struct json *workload, con
     return after;
 }
 
-// -- a workload that no cluster accepts: gave_up_status, and the changes that `status` makes to it without a mirror.
-// Where its kind has gave_up_status, the workload has failed with it: the host writes nothing else --
+// -- a workload that no cluster accepts: gave_up_status, and the changes by `status` without a mirror. A kind's
+// gave_up_status alone has to make the workload fail: the host writes nothing else --
 
 #define MESSAGE "no worker has started it within 24h; 0/2 workers accept it: w1 quota exceeded; w2 did not start"
 
@@ -237,7 +238,7 @@ static bool copy_status(struct json *to, const struct json *from) {
     return json_set(to, "status", json_is(status, JSON_OBJECT) ? json_copy(status) : json_new_object());
 }
 
-// The workload as gave_up_status alone makes it, and as it is written. False if it is not: there is no status then.
+// The workload with gave_up_status alone, and the workload as the host writes it. False if there is no status.
 static bool ask(struct run *run, const struct json *workload, const struct json **told, const struct json **written) {
     struct adapter_probe probe;
     AUTO_JSON object = json_new_object();
@@ -258,13 +259,13 @@ void step_gave_up(struct run *run, const struct json *workload) {
     if (!run->now->kind.abi.gave_up_status || phase < 0 || phase_is_final((wharf_phase_kind)phase) ||
         phase == WHARF_SUSPENDED || !ask(run, workload, &told, &written))
         return;
-    // An outcome that is decided already may stay.
+    // An earlier outcome may stay.
     if (json_get(workload, "status") && json_equal(json_get(workload, "status"), json_get(written, "status")))
         return;
     int before = step_phase(run, told), after = step_phase(run, written);
     if (before == WHARF_FAILED && after >= 0 && after != WHARF_FAILED)
         run_say(run, RULE_GAVE_UP, CALL_STATUS, "",
-                "phase is WHARF_FAILED with gave_up_status, and WHARF_%s with what `status` makes of it",
+                "phase is WHARF_FAILED with gave_up_status, and WHARF_%s with the result of `status`",
                 phase_name(after));
     else if (before >= 0 && after != WHARF_FAILED && after >= 0)
         run_say(run, RULE_GAVE_UP, CALL_PHASE, "", "phase is WHARF_%s with gave_up_status", phase_name(after));
@@ -278,7 +279,7 @@ void step_gave_up(struct run *run, const struct json *workload) {
 #define GROWTH ((size_t)8) // bytes a call
 
 #if defined(__SANITIZE_ADDRESS__)
-size_t __sanitizer_get_current_allocated_bytes(void); // mallinfo2 knows nothing of that allocator
+size_t __sanitizer_get_current_allocated_bytes(void); // mallinfo2 does not cover the sanitizer's allocator
 
 static size_t memory_in_use(void) {
     return __sanitizer_get_current_allocated_bytes();

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATES_MAX 48 // of one object; each is tried with each
+#define STATES_MAX 48 // of one object; trials pair each with each
 #define CHANGES_MAX 16
 
 struct subject *subject_add(struct tested *tested, const char *source, struct json *object) {
@@ -31,7 +31,7 @@ static bool has_state(const struct subject *subject, const struct json *status) 
     return false;
 }
 
-// Room for one more in lists that are as long as they may get.
+// Grows a list by one.
 static bool state_room(struct subject *subject) {
     if (!subject->states)
         subject->states = calloc(STATES_MAX, sizeof(struct json *));
@@ -93,8 +93,7 @@ static bool is_of_kind(const wharf_kind *kind, const struct json *value) {
     return strncmp(api_version, kind->group, len) == 0 && api_version[len] == '/';
 }
 
-// Documents beside the object that are no objects: the statuses of its mirror and the changes of its users, as stories
-// have them.
+// Documents beside the object that are no objects: statuses of the mirror and changes by users, as in stories.
 static bool add_steps(struct subject *subject, const struct document *object, const struct documents *documents) {
     for (size_t i = 0; i < documents->count; i++) {
         const struct document *step = &documents->list[i];
@@ -113,7 +112,7 @@ static struct error *make_one(struct tested *tested, const struct document *docu
     AUTO_JSON status = json_detach(object, "status");
     if (!object || !subject_prepare(&tested->kind, object)) {
         json_free(object);
-        return error_new(ERROR_INVALID, "%s: the object cannot be given metadata or %s", document->source,
+        return error_new(ERROR_INVALID, "%s: cannot add metadata to the object, or %s", document->source,
                          tested->kind.abi.managed_by);
     }
     struct subject *subject = subject_add(tested, document->source, object);

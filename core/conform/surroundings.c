@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties of a process that adapters must not change: threads, file descriptors, signal handlers, standard output.
-// The kit compares them after each call, so that a change has a function to blame.
+// The kit compares the properties after each call, and reports a change with the function.
 #include "core/conform/child.h"
 
 #include <fcntl.h>
@@ -16,14 +16,14 @@
 #define THREAD_LOOKS 500
 #define THREAD_LOOK_NS 1000000
 
-static struct sigaction actions[N_SIGNALS]; // as they should be; as large as a stack frame should not be
+static struct sigaction actions[N_SIGNALS]; // the expected handlers; static, since too large for the stack
 
 static size_t thread_count(void) {
     struct stat info;
     return stat("/proc/self/task", &info) == 0 ? (size_t)info.st_nlink : 0; // a folder each, and two more
 }
 
-// How many there are in the end: a thread that was joined may still be in /proc for a moment.
+// The final number of threads: a joined thread may still be in /proc for a moment.
 static size_t lasting_threads(size_t before) {
     size_t count = thread_count();
     for (int i = 0; i < THREAD_LOOKS && count > before; i++, count = thread_count())
@@ -31,7 +31,7 @@ static size_t lasting_threads(size_t before) {
     return count;
 }
 
-// The descriptor that a file would get now.
+// The lowest free descriptor.
 static int lowest_free(void) {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fd >= 0)
@@ -69,7 +69,7 @@ static void check_written(struct run *run, enum function function, off_t before,
     ssize_t len = now > before ? pread(STDOUT_FILENO, words, size, before) : 0;
     words[len > 0 ? len : 0] = '\0';
     if (len > 0)
-        run_say(run, RULE_IO, function, "output", "it wrote to standard output or error: \"%s\"", words);
+        run_say(run, RULE_IO, function, "output", "wrote to standard output or error: \"%s\"", words);
 }
 
 void surroundings_check_output(struct run *run, enum function function) {
@@ -84,12 +84,13 @@ void surroundings_check(struct run *run, enum function function) {
     struct surroundings before = run->around,
                         now = {lasting_threads(before.threads), lowest_free(), run->around.written};
     if (now.threads > before.threads)
-        run_say(run, RULE_THREADS, function, "thread", "%zu threads run that it started", now.threads - before.threads);
+        run_say(run, RULE_THREADS, function, "thread", "started %zu threads that still run",
+                now.threads - before.threads);
     // The load itself keeps the adapter's file open.
     if (now.lowest_free != before.lowest_free && function != CALL_LOAD)
         run_say(run, RULE_IO, function, "descriptor",
-                now.lowest_free > before.lowest_free ? "a file or socket that it opened is open still"
-                                                     : "a file or socket that is not its own was closed");
+                now.lowest_free > before.lowest_free ? "left a file or socket open"
+                                                     : "closed a file or socket of the host");
     run->around = now;
 }
 

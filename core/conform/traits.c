@@ -35,11 +35,10 @@ static void look_below(struct run *run, struct buffer *at, const struct json *va
         if (!pointer_append_child(at, key, index))
             return;
         if (key && is_deadline_name(key))
-            run_warn(
-                run,
-                "%s stays on the mirror: if it deletes a finished object, name it in `removed`, or the mirror goes "
-                "before its status is copied",
-                at->data);
+            run_warn(run,
+                     "%s stays on the mirror: if it deletes a finished object, name it in `removed`, or the mirror "
+                     "is gone before the host copies the status",
+                     at->data);
         else
             look_below(run, at, item);
         buffer_truncate(at, len);
@@ -63,7 +62,7 @@ static bool note_taking(void *ctx, const char *pointer, struct json *value) {
     const struct json *desired = pointer_find(taking->desired, pointer);
     bool wanted = !json_equal(desired, pointer_find(taking->mirror, pointer));
     taking->wanted |= wanted;
-    // A part of it may have to wait, and parts that a controller wrote may stay.
+    // A part may have to wait, and parts that a controller wrote may stay.
     taking->done |= wanted && !json_equal(pointer_find(taking->mirror, pointer), pointer_find(taking->result, pointer));
     return true;
 }

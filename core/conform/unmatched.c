@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR_MAX 128 // names that a typo is compared with
+#define NEAR_MAX 128 // candidates for a typo's correction
 #define CLAIMS_MAX 2048
 
 enum where { IN_SPEC, IN_STATUS };
 
-// Something that a kind says, and whether an object bears it out.
+// A claim of a kind, and whether an object confirms the claim.
 struct claim {
     enum where where;
     const char *field;            // "carried"
@@ -36,7 +36,7 @@ struct claims {
     size_t objects, statuses; // compared
 };
 
-// Labels and annotations are mostly removed in case that they are there.
+// Most kinds remove labels and annotations that need not be there.
 static void add(struct claims *claims, struct claim claim) {
     if (claim.pointer && !text_has_prefix(claim.pointer, "/metadata") && claims->count < CLAIMS_MAX)
         claims->list[claims->count++] = claim;
@@ -130,7 +130,7 @@ static bool value_matches(void *ctx, const char *pointer, struct json *value) {
     return !claim->seen;
 }
 
-// A field of a PodTemplateSpec that affects scheduling (WHARF_CARRIED_POD_TEMPLATE): few templates have all of these.
+// A field of a PodTemplateSpec that affects scheduling (WHARF_CARRIED_POD_TEMPLATE): few templates have all five.
 static bool is_of_template(const char *pattern, char *parent, size_t size) {
     static const char *const fields[] = {"/metadata/labels", "/metadata/annotations", "/spec/nodeSelector",
                                          "/spec/tolerations", "/spec/schedulingGates"};
@@ -160,8 +160,8 @@ static const char *nearest(const struct json *container, const char *name, bool 
     return suggest(name, known, count);
 }
 
-// Follows the pattern to the first missing name, and writes the pattern with the nearest existing name in its place.
-// `done` is the length of the followed part.
+// Follows the pattern to the first missing name, and writes the pattern with the nearest existing name instead. `done`
+// is the length of the followed part.
 static bool mend_pointer(const struct json *value, const char *pattern, size_t done, char *out, size_t size) {
     const char *rest = pattern + done;
     if (*rest != '/' || !value)
@@ -233,7 +233,7 @@ static void look_at_status(struct claims *claims, const struct json *status) {
     look_at(claims, object);
 }
 
-// An object as it is given, and as its users change it, one change after the other.
+// The object as given, and after each of the users' changes.
 static void look_at_life(struct claims *claims, const struct document *object, const struct documents *documents) {
     AUTO_JSON now = json_copy(object->value);
     claims->objects++;

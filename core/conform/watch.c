@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of struct wharf_host as the kit gives them to the adapter: each records its use,
-// checks its pointer, and calls the host's own function.
+// The kit's versions of the functions in struct wharf_host: each records the use, checks the pointer, and calls the
+// host's function.
 #include "core/base/text.h"
 #include "core/conform/child.h"
 
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define YIELD_EVERY 3 // services, where several threads call them
+#define YIELD_EVERY 3 // services, in a test with several threads
 
-// Static, since not every function of the table has a call to find it by.
+// Static, since not every function of the table has a call as an argument.
 static struct {
     const wharf_host *real;
     struct run *run;
@@ -20,7 +20,7 @@ static struct {
 
 #define PLACE(field) (offsetof(wharf_host, field) / sizeof(void *))
 
-// The host calls its own functions too, between calls.
+// The host calls its functions between calls, too.
 static void note(size_t place) {
     static _Thread_local unsigned count;
     if (watch.run->crowded) {
@@ -40,12 +40,11 @@ static void check_pointer(const char *function, const char *pointer, bool patter
     for (const char *tilde = strchr(pointer, '~'); good && tilde; tilde = strchr(tilde + 1, '~'))
         good = tilde[1] == '0' || tilde[1] == '1' || (pattern && tilde[1] == '2');
     if (!good)
-        run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s was given \"%.200s\"", function,
-                pointer);
+        run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s got \"%.200s\"", function, pointer);
 }
 
-// The services, in the order in which the report names them: the check of an argument, the type of the result, the
-// name, parameters, arguments. `format` has variable arguments and is written out below.
+// The services, in the order of the report: the check of an argument, the type of the result, the name, parameters,
+// arguments. `format` has variable arguments and stands alone below.
 #define SERVICES(X)                                                                                                    \
     X(UNCHECKED, wharf_type, type, (const wharf_value *value), (value))                                                \
     X(AS_POINTER, const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))        \

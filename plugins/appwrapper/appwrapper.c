@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// workload.codeflare.dev AppWrapper: a list of objects that its controller creates in the worker. Names in comments are
-// from its appwrapper_controller.go, appwrapper_webhook.go and utils.go.
+// workload.codeflare.dev AppWrapper: a list of objects that the worker's controller creates. Names in comments are from
+// appwrapper_controller.go, appwrapper_webhook.go and utils.go.
 #include <wharf/adapter.h>
 
 #include <string.h>
@@ -11,7 +11,7 @@ static const wharf_host *host;
 #define TEMPLATE COMPONENTS "/*/template"
 #define PHASE "/status/phase"
 
-// Failed counts once no component is deployed any more: until they are deleted, they may still run.
+// Failed counts only after the deletion of all components, which may still run until then.
 static wharf_result phase(const wharf_call *call, const wharf_value *wrapper, wharf_phase *out) {
     (void)call;
     const wharf_value *ended = host->condition(wrapper, "QuotaReserved", "False");
@@ -27,9 +27,9 @@ static wharf_result phase(const wharf_call *call, const wharf_value *wrapper, wh
     return WHARF_OK;
 }
 
-// A component that is gone makes a running AppWrapper Failed ("MissingComponent"), and one whose pods are gone is never
-// counted as succeeded: a wrapped Job that deletes itself before that was seen would turn a success into a failure.
-// The AppWrapper deletes its components by itself. A RayJob's field of this name is about its RayCluster.
+// A missing component makes a running AppWrapper Failed ("MissingComponent"), and a component without pods never counts
+// as succeeded: a wrapped Job that deletes itself too early would turn a success into a failure. The AppWrapper deletes
+// the components without help. A RayJob's field of this name concerns the RayCluster.
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     size_t count = host->count(host->find(workload, COMPONENTS));
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ static void add_set(const wharf_call *call, const wharf_value *component, const 
     host->set(call, sets, "/-", set);
 }
 
-// The pod sets of a component that declares none are known once a worker's controller has found them (InferPodSets).
+// A worker's controller infers the pod sets of a component that declares none (InferPodSets).
 static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     const wharf_value *found = host->first(host->find(workload, "/status/componentStatus"));
     const wharf_value *component = host->first(host->find(workload, COMPONENTS));
@@ -82,9 +82,9 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
-// Deletion; the user that the worker's webhook records, which is the host there (a label that may not be changed); and
-// managers of the wrapped objects, which would leave it unmanaged: in the kinds themselves, and in those that have
-// another one's spec inside.
+// Deletion; the user that the worker's webhook records in an immutable label, which is the host there; and managers of
+// the wrapped objects, which would leave the objects unmanaged: in the kinds themselves, and in kinds that contain
+// another kind's spec.
 static const char *const removed[] = {
     "/metadata/annotations/workload.codeflare.dev.appwrapper~1successTTLDuration",
     "/metadata/labels/workload.codeflare.dev~1user",
@@ -100,7 +100,7 @@ static const char *const removed[] = {
     NULL,
 };
 
-// The controller's changes once all components are deleted. Conditions are there only if it was resumed once.
+// The controller's changes after the deletion of all components. Conditions exist only after a first resume.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, PHASE, "Suspended"),
     WHARF_CHANGE_CONDITION(WHARF_IF_TRUE, "QuotaReserved", "False", "Suspended", "Suspend is true"),
@@ -110,7 +110,7 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-// It fails before anything of it ran, as after an error that no retry helps with (fatal in createComponents).
+// The workload failed before any pod ran, as after a permanent error (fatal in createComponents).
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, PHASE, "Failed"),
     WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "QuotaReserved", "False", "Failed", "No resources deployed"),
@@ -124,7 +124,7 @@ static const wharf_phase_rule phases[] = {
     {PHASE, "Succeeded", .phase = WHARF_SUCCEEDED},
     {PHASE, "Failed", .phase = WHARF_FAILED},
     {PHASE, "Suspended", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
-    {PHASE, "Suspended", .phase = WHARF_PENDING}, // where each one begins
+    {PHASE, "Suspended", .phase = WHARF_PENDING}, // the first phase
     {PHASE, "Suspending", .phase = WHARF_ACTIVE},
     {PHASE, "Resuming", .phase = WHARF_ACTIVE},
     {PHASE, "Running", .phase = WHARF_ACTIVE},
@@ -142,7 +142,7 @@ static const wharf_kind kind = {
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "workload.codeflare.dev/appwrapper-controller",
     .suspend = "/spec/suspend",
-    // podSetInfos: where Kueue's flavors send the pods.
+    // podSetInfos: scheduling of the pods by Kueue's flavors.
     .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"},
                                        {.pointer = COMPONENTS "/*/podSetInfos", .when = WHARF_CARRY_WHILE_SUSPENDED},
                                        {.pointer = NULL}},

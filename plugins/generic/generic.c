@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any kind, described in the configuration; docs/generic.md says how. All that it can be is data.
+// Any kind, described as data in the configuration: see docs/generic.md.
 #include "settings.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ static const struct shape suspend = {
                     {"value", SCALAR, 0, AT(wharf_kind, suspend_value)}),
 };
 
-// The field that suspends is carried without being named. A list has room for one more.
+// Carries the suspend field, which need not be named. The list has room for one more.
 static void finish_kind(const struct place *at, void *element) {
     (void)at;
     wharf_kind *kind = element;

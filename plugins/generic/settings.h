@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads settings into structs as tables say. The first problem is reported, with a pointer to it.
+// Reads settings into structs by tables. Reports the first problem with the pointer.
 #ifndef WHARF_PLUGINS_SETTINGS_H
 #define WHARF_PLUGINS_SETTINGS_H
 
@@ -7,7 +7,7 @@
 
 extern const wharf_host *host;
 
-// A value and the way to it from the root, on the stack.
+// A value and the path from the root, on the stack.
 struct place {
     const char **problem;   // "<pointer>: <sentence>"; NULL: none yet
     const struct place *up; // NULL: the root
@@ -20,10 +20,10 @@ enum type {
     TEXT,     // const char *
     SCALAR,   // const char *, the text of a string, a boolean or a number
     TEXTS,    // const char **, ends with NULL
-    FLAG,     // uint32_t: `bit` is set if the value is true
-    NOT_FLAG, // ... if it is false
+    FLAG,     // uint32_t: sets `bit` if the value is true
+    NOT_FLAG, // ... if the value is false
     WORD,     // uint32_t: the index of the text in `words`
-    PART,     // a mapping, into the struct around it
+    PART,     // a mapping, into the enclosing struct
     LIST,     // an array of structs, ends with a zeroed one
 };
 
@@ -52,7 +52,7 @@ struct shape {
 
 void settings_read(const struct place *at, const struct shape *shape, void *target);
 struct place settings_member(const struct place *at, const char *name);
-// Keeps the problem of the place, or of its member `name` if that is not NULL, unless there is one already.
+// Keeps the first problem: of the place, or of the member `name` unless NULL.
 void settings_report(const struct place *at, const char *name, const char *sentence);
 
 #endif

@@ -8,8 +8,8 @@ const wharf_host *host;
 #define POD "/spec/template"
 #define MANUAL "/spec/manualSelector"
 
-// The fields that the API server sets in a Job without manualSelector (generateSelector): its uid and name in labels of
-// the pod template, and a selector for them. A mirror has its own.
+// The fields that the API server sets in a Job without manualSelector (generateSelector): labels of the pod template
+// with the Job's uid and name, and a selector for these labels. A mirror gets other values.
 #define GENERATED(labels)                                                                                              \
     labels "/controller-uid", labels "/job-name", labels "/batch.kubernetes.io~1controller-uid",                       \
         labels "/batch.kubernetes.io~1job-name"
@@ -34,8 +34,8 @@ int64_t job_count(const wharf_value *value, const char *pointer) {
     return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
 }
 
-// Pods that were created, none of which has become ready or ended: they may not have been scheduled. An older Job
-// controller that does not count ready pods says nothing of that.
+// Pods exist, but none has become ready or ended: maybe none has a node. An older Job controller does not count ready
+// pods.
 static bool has_not_run(const wharf_value *job) {
     static const char *const counts[] = {"/status/ready", "/status/succeeded", "/status/failed", NULL};
     for (const char *const *count = counts; *count; count++)
@@ -60,8 +60,8 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
 }
 
 // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an outcome
-// that cannot change any more. The mirror only completes the status (see job_status). One of a workload that has
-// finished runs because the end is another writer's: it is not in vain.
+// that cannot change any more. The mirror only completes the status (see job_status). A finished workload still has a
+// running mirror only if another writer set the end: then the mirror's work is not in vain.
 static bool runs_in_vain(const wharf_value *workload) {
     return job_outcome(workload) != UNDECIDED && !job_is_finished(workload);
 }
@@ -75,8 +75,8 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// validateCompletions: fixed, or for an Indexed Job to be changed so that it equals parallelism. A workload that was
-// scaled twice may need two steps to get there.
+// validateCompletions: only an Indexed Job may change completions, and only to a value equal to parallelism. A workload
+// scaled twice may need two steps.
 static void fix_completions(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
     const wharf_value *completions = host->find(desired, "/spec/completions");
     bool changed = !host->equal(completions, host->find(mirror, "/spec/completions"));
@@ -86,9 +86,8 @@ static void fix_completions(const wharf_call *call, const wharf_value *mirror, w
         host->take(call, desired, mirror, "/spec/completions");
 }
 
-// shouldAllowMutablePodTemplate: a mirror that has just been suspended takes a new template only once its pods are
-// gone. Until then it keeps the old one, and is not resumed either: the mirror would run a spec that the workload no
-// longer has.
+// shouldAllowMutablePodTemplate: a newly suspended mirror takes a new template only after the end of all pods. Until
+// then the mirror keeps the old template and stays suspended: else a spec would run that the workload no longer has.
 static void fix_template(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
     for (const char *const *field = generated; *field && !host->is(mirror, MANUAL, "true"); field++)
         host->take(call, desired, mirror, *field);
@@ -105,7 +104,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     fix_completions(call, mirror, desired);
     fix_template(call, mirror, desired);
     job_keep_left(call, workload, desired);
-    // Every server that knows the field fills it in; one that does not would drop it again and again.
+    // Newer servers default the field; older ones would drop the field again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
     if (runs_in_vain(workload) && job_outcome(mirror) == UNDECIDED)
@@ -128,10 +127,10 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-// A Job without labels of its own is given those of its template (SetDefaults_Job), generated ones included.
+// A Job without labels gets the labels of the template (SetDefaults_Job), generated ones included.
 static const char *const removed[] = {"/spec/ttlSecondsAfterFinished", GENERATED("/metadata/labels"), NULL};
 
-// Only with this condition does a server allow a change of the template of a Job that had started.
+// A server allows a change of the template of a started Job only with this condition.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/startTime"),
     WHARF_CHANGE_REMOVE("/status/active"),
@@ -141,7 +140,8 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-// A Job that fails before it has a pod, as the Job controller ends it (trackJobStatusAndRemoveFinalizers, finishJob).
+// The Job controller's status for a Job that fails before any pod exists (trackJobStatusAndRemoveFinalizers,
+// finishJob).
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_REMOVE("/status/active"),
     WHARF_CHANGE_ZERO("/status/ready"),

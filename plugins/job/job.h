@@ -9,8 +9,8 @@
 
 extern const wharf_host *host;
 
-// How a Job ends. It is decided, for good, when SuccessCriteriaMet or FailureTarget becomes True; Complete or Failed
-// follows once its last pod is gone.
+// The end of a Job. SuccessCriteriaMet or FailureTarget decides the outcome for good; Complete or Failed follows after
+// the end of the last pod.
 enum outcome { UNDECIDED, SUCCESS, FAILURE };
 enum outcome job_outcome(const wharf_value *job);
 bool job_is_finished(const wharf_value *job);
@@ -21,19 +21,19 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 #define SUSPEND "/spec/suspend"
 // Annotation of a mirror: /status/failed of the workload at the creation of the mirror.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
-// The same of /status/succeeded, of a Job without indexes whose completions are given: the mirror has only to reach
-// what is left of them.
+// The same of /status/succeeded, for a Job with completions and without indexes: the mirror needs only the rest of the
+// completions.
 #define EARLIER_SUCCEEDED "/metadata/annotations/job.wharf.dev~1earlier-succeeded"
-// Seconds that had passed since /status/startTime, of a Job with activeDeadlineSeconds.
+// Seconds from /status/startTime to that creation, for a Job with activeDeadlineSeconds.
 #define EARLIER_SECONDS "/metadata/annotations/job.wharf.dev~1earlier-seconds"
 
-// The number in one of these annotations of a mirror, 0 if there is none.
+// The number in one of the annotations above, 0 without the annotation.
 int64_t job_earlier(const wharf_value *mirror, const char *annotation);
-// The results of earlier attempts: the annotations of a new mirror, and its remaining work.
+// Writes the results of earlier attempts into a new mirror: annotations and remaining work.
 void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
 // In a change of a mirror: reduces carried limits to their remainder.
 void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired);
-// The Job controller creates no more pods than are left to complete.
+// The Job controller creates no more pods than the remaining completions.
 wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The remaining work of a Job for a further attempt. The Job controller of a worker counts a mirror's pods from zero,
-// and its deadline from its own start, so that a mirror with the workload's limits would have all of them once more:
-//   - backoffLimit is reduced by the failures that earlier attempts counted;
-//   - activeDeadlineSeconds is reduced by the time since the workload's startTime, which stays over attempts. A Job
-//     that is resumed has all of it again (syncJob), and so has its mirror;
-//   - completions without indexes are reduced by the successes.
-// Indexes run again: no field of a Job says that one has completed already. The results of earlier attempts are in
-// annotations of the mirror, as it was when that was made: limits of the workload may change later.
+// and the deadline from the mirror's start, so that a mirror with the workload's limits would have the whole limits
+// once more:
+//   - from backoffLimit the adapter subtracts the failures of earlier attempts;
+//   - from activeDeadlineSeconds the time since the workload's startTime, which stays across attempts. A resumed Job
+//     has the whole deadline again (syncJob), and so has the mirror;
+//   - from completions without indexes the successes.
+// Indexes run again: no field of a Job marks an index as completed. Annotations of the mirror record the results of
+// earlier attempts at the creation of the mirror: limits of the workload may change later.
 #include "job.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static int64_t seconds_since_start(const wharf_call *call, const wharf_value *wo
     return (call->now_ns - start_ns) / 1000000000;
 }
 
-// `used` less in the field of `object`, which is the workload's; not less than `least`. One that has no limit keeps it.
+// Sets the field of `object` to the workload's value minus `used`, at least `least`. An absent limit stays absent.
 static void lower(const wharf_call *call, const wharf_value *workload, wharf_value *object, const char *pointer,
                   int64_t used, int64_t least) {
     int64_t whole = host->integer(host->find(workload, pointer), -1);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of a workload from that of its mirror, such that the API server accepts it after the one that the workload
-// has (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
+// The status of a workload from the mirror's status, as a successor that the API server accepts after the workload's
+// status (getStatusValidationOptions, validateJobStatus, ValidateJobStatusUpdate). For a first attempt that is a copy.
 // Reports of earlier attempts stay true:
-//   - failed: the counts of earlier attempts are added. It never falls.
+//   - failed: plus the counts of earlier attempts. The number never falls.
 //   - succeeded, completedIndexes: an index that has completed once stays so, and succeeded is their number. Without
-//     indexes the counts of earlier attempts are added: a new attempt has only the rest to do (job_left.c). Where
-//     completions are not given, it repeats what the earlier one did, and the greater of both counts.
-//   - failedIndexes: those of the mirror alone, since an attempt tries all of them again, but none that has completed.
-//   - the outcome: SuccessCriteriaMet and FailureTarget cannot be taken back, nor followed by the other end. The one
-//     that the workload has is what will be reported, whatever a later attempt comes to.
-// A count of zero is absent and an empty list too, as the API server writes them: else they would differ for ever.
+//     indexes the counts of earlier attempts are added: a new attempt does only the rest (job_left.c). Without
+//     completions, a new attempt repeats the earlier work, and the greater count wins.
+//   - failedIndexes: only the mirror's, since an attempt retries all indexes, but no completed index.
+//   - the outcome: SuccessCriteriaMet and FailureTarget are final and exclude each other. The workload's outcome stays,
+//     for any result of a later attempt.
+// As in the API server's output, zero counts and empty lists are absent: else the two statuses would differ for ever.
 #include "job.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void put_count(const struct view *v, const char *pointer, int64_t count, 
         host->set_integer(v->call, v->object, pointer, count < INT32_MAX ? count : INT32_MAX);
 }
 
-// Leaves those of the mirror's conditions that are not dealt with one by one.
+// Keeps only the mirror's conditions without a rule in this file.
 static void clear_conditions(const struct view *v) {
     static const char *const types[] = {"Suspended", "SuccessCriteriaMet", "FailureTarget", "Complete", "Failed", NULL};
     host->set(v->call, v->object, CONDITIONS, host->new_array(v->call));
@@ -55,8 +55,8 @@ static void clear_conditions(const struct view *v) {
     }
 }
 
-// A mirror that was never suspended has no condition Suspended. Where the workload has one, it goes to False, as it
-// does when a Job is resumed, in the write that brings the new startTime (which the API server allows only so).
+// A mirror that was never suspended has no condition Suspended. The workload's condition becomes False, as in a resumed
+// Job, in the write with the new startTime (which the API server allows only so).
 static void add_suspended(const struct view *v, bool in_vain) {
     const wharf_value *there = in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
@@ -93,7 +93,7 @@ static void write_conditions(const struct view *v, bool in_vain) {
         host->remove(v->call, v->object, CONDITIONS);
 }
 
-// startTime is fixed unless the workload is suspended or has just been resumed. After the conditions.
+// startTime is fixed unless the workload is suspended or newly resumed. After the conditions.
 static void write_times(const struct view *v) {
     bool resumed =
         host->condition(v->workload, "Suspended", "True") && host->condition(v->object, "Suspended", "False");
@@ -103,7 +103,7 @@ static void write_times(const struct view *v) {
         host->remove(v->call, v->object, COMPLETION);
     else if (!host->find(v->object, COMPLETION))
         host->set_string(v->call, v->object, COMPLETION, v->call->now);
-    if (v->finished && !host->find(v->object, START)) { // taken away by a worker that suspended it
+    if (v->finished && !host->find(v->object, START)) { // removed by a suspending worker
         const wharf_value *ended = host->condition(v->object, finished_type[v->outcome], "True");
         const wharf_value *start = host->find(v->workload, START);
         start = start ? start : host->find(v->object, COMPLETION);
@@ -116,7 +116,7 @@ static void write_times(const struct view *v) {
         host->set(v->call, v->object, COMPLETION, host->find(v->object, START)); // the clocks of two workers differ
 }
 
-// ready and terminating tell zero from unknown: they stay absent if they are.
+// An absent ready or terminating means unknown, not zero, and stays absent.
 static void write_pods(const struct view *v) {
     int64_t active = v->finished ? 0 : job_count(v->mirror, "/status/active");
     int64_t ready = job_count(v->mirror, "/status/ready");
@@ -128,8 +128,8 @@ static void write_pods(const struct view *v) {
                           v->finished ? 0 : job_count(v->mirror, "/status/terminating"));
 }
 
-// Whether a list like "0-2,4,5" has the index `at`; *last is lowered to the last index for which that is the same. The
-// list goes on to the interval that says so. Malformed intervals are skipped.
+// Whether a list like "0-2,4,5" has the index `at`; lowers *last to the last index with the same answer. The list
+// advances to the deciding interval. Skips malformed intervals.
 static bool contains(const char **list, int64_t at, int64_t *last) {
     while (**list) {
         char *end = NULL;
@@ -176,7 +176,7 @@ static int64_t write_list(const struct view *v, const char *pointer, bool minus,
 static void write_indexes(const struct view *v) {
     const char *there = host->string(host->find(v->mirror, COMPLETED));
     const char *failed = host->string(host->find(v->mirror, FAILED));
-    // Such a Job may be scaled down, and then counts only the indexes that it still has.
+    // Such a Job may scale down, and then counts only the remaining indexes.
     bool may_fall =
         host->equal(host->find(v->workload, "/spec/completions"), host->find(v->workload, "/spec/parallelism"));
     const char *kept = may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED));
@@ -185,7 +185,7 @@ static void write_indexes(const struct view *v) {
         write_list(v, FAILED, true, failed, host->string(host->find(v->object, COMPLETED)));
     if (completed == 0)
         host->remove(v->call, v->object, COMPLETED);
-    // A list that is too long to be copied is left out, and the count stays.
+    // Skip a list that exceeds the size limit; the count stays.
     int64_t counted = there ? 0 : job_count(v->mirror, "/status/succeeded");
     int64_t completions = job_count(v->workload, "/spec/completions");
     counted = counted < completions ? counted : completions;
@@ -207,7 +207,7 @@ static void write_counts(const struct view *v) {
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object) {
-    // That no cluster accepts it does not take back an outcome that is decided.
+    // An earlier outcome stays although no cluster accepts the workload.
     enum outcome decided = job_outcome(workload);
     bool finished = decided != UNDECIDED && job_is_finished(workload);
     if (finished || (!mirror && decided == SUCCESS && host->condition(object, "Failed", "True")))
@@ -216,7 +216,8 @@ wharf_result job_status(const wharf_call *call, const wharf_value *workload, con
         return WHARF_OK;
     enum outcome reached = job_outcome(mirror);
     struct view v = {call, workload, mirror, object, decided, reached != UNDECIDED && job_is_finished(mirror)};
-    // A mirror for an end that is decided already runs in vain: it is suspended, and over once no pod of it is left.
+    // After an earlier outcome the mirror runs in vain: the host suspends the mirror, and the attempt ends with the
+    // last pod.
     bool in_vain = decided != UNDECIDED && reached == UNDECIDED;
     v.outcome = decided != UNDECIDED ? decided : reached;
     if (in_vain && host->is(mirror, SUSPEND, "true") && host->condition(mirror, "Suspended", "True") &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobset.x-k8s.io JobSet. The fields that may change are in its webhook (ValidateUpdate) and in the rules of its CRD.
+// jobset.x-k8s.io JobSet. The webhook (ValidateUpdate) and the rules of the CRD define the fields that may change.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;
@@ -42,7 +42,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// A Job of it creates no more pods than its completions. The sets are those of the jobs, in their order.
+// A Job creates no more pods than completions. Each set belongs to the job at the same position.
 static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     size_t at = 0;
     const wharf_value *job = host->first(host->find(workload, "/spec/replicatedJobs"));
@@ -71,7 +71,7 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-// It fails before anything of it ran.
+// The workload failed before any pod ran.
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/terminalState", "Failed"),
     WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"),

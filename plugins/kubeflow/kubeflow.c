@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of the Kubeflow Training Operator: PyTorchJob, TFJob, XGBoostJob, JAXJob and PaddleJob. They share a
-// RunPolicy and a JobStatus, and differ in the names of their replicas.
+// The kinds of the Kubeflow Training Operator: PyTorchJob, TFJob, XGBoostJob, JAXJob and PaddleJob. All share a
+// RunPolicy and a JobStatus, and differ in the names of the replicas.
 #define ADAPTER "kubeflow"
 #include "run_policy.h"
 
 // spec.elasticPolicy.metrics makes the operator create a HorizontalPodAutoscaler that scales the mirror's workers: an
-// update leaves their number as the autoscaler set it.
+// update keeps the autoscaler's number.
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     static const char workers[] = "/spec/pytorchReplicaSpecs/Worker/replicas";

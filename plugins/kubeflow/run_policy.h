@@ -20,7 +20,7 @@ static const wharf_host *host;
 
 // activeDeadlineSeconds across attempts: the operator (for MPIJob v2beta1 the launcher's Job) counts from the start of
 // the mirror. Until the user suspends the workload, the time of earlier attempts counts as well: a further mirror gets
-// the remaining seconds, and an annotation of that mirror records the seconds that had passed when it was created.
+// the remaining seconds, and an annotation of that mirror records the seconds until its creation.
 static int64_t seconds_passed(const wharf_value *mirror) {
     const char *text = host->string(host->find(mirror, EARLIER));
     int64_t seconds = text ? strtol(text, NULL, 10) : 0;
@@ -85,13 +85,13 @@ static const wharf_phase_rule phases[] = {
     }
 
 // The fields that a user may change, of a kind with its replicas at this pattern. The API permits changes of other
-// fields too, but these would not reach running pods; a resumed workload gets new pods.
+// fields too, but such a change would not reach running pods; a resumed workload gets new pods.
 #define CARRIED(replicas)                                                                                              \
     {.pointer = SUSPEND}, {.pointer = DEADLINE}, {.pointer = RUN_POLICY "/backoffLimit"},                              \
         {.pointer = RUN_POLICY "/cleanPodPolicy"}, {.pointer = replicas "/replicas"},                                  \
         WHARF_CARRIED_POD_TEMPLATE(replicas "/template", NULL)
 
-// The fields of a wharf_kind that all of these kinds have in common.
+// The fields of a wharf_kind common to all kinds of both adapters.
 #define RUN_POLICY_KIND(replicas)                                                                                      \
     .group = "kubeflow.org", .managed_by = RUN_POLICY "/managedBy",                                                    \
     .managed_by_allowed = STRINGS("kueue.x-k8s.io/multikueue"), .suspend = SUSPEND,                                    \

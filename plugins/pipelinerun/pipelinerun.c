@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tekton.dev PipelineRun and TaskRun. The fields that may change are in Tekton's webhooks (pipelinerun_validation.go,
-// taskrun_validation.go): spec.status until the run is done, and a TaskRun's statusMessage with it.
+// tekton.dev PipelineRun and TaskRun. Tekton's webhooks define the fields that may change (pipelinerun_validation.go,
+// taskrun_validation.go): spec.status until the end of the run, and a TaskRun's statusMessage.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;
@@ -29,8 +29,8 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// A status with a start time is rejected while the run is pending ("cannot be Pending after it is started"), also once
-// it is over.
+// The webhook rejects a status with a start time while the run is pending ("cannot be Pending after it is started"),
+// also after the end of the run.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) {
     (void)mirror;
@@ -40,8 +40,8 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// Tekton's pruner deletes a run after this time, or when there are as many; Chains and Results write what they have
-// done with the run of this cluster.
+// Tekton's pruner deletes a run after this time, or beyond this number; Chains and Results record their work on the run
+// of one cluster.
 #define ANNOTATION(name) "/metadata/annotations/" name
 static const char *const removed[] = {
     ANNOTATION("pruner.tekton.dev~1ttlSecondsAfterFinished"),
@@ -55,10 +55,10 @@ static const char *const removed[] = {
     NULL,
 };
 
-// A pending run has the condition with a reason of the same name as the value that makes it pending.
+// A pending run has the condition with the value of spec.status as the reason.
 #define PENDING(value)                                                                                                 \
     WHARF_SET_CONDITION, WHARF_ALWAYS, "Succeeded", "Unknown", (value), "{kind} \"{name}\" is pending"
-// It fails before anything of it ran (MarkFailed, MarkResourceFailed). A run that is over has both times
+// The workload failed before any pod ran (MarkFailed, MarkResourceFailed). A finished run has both times
 // (InitializeConditions).
 #define GAVE_UP                                                                                                        \
     WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Succeeded", "False", "NoClusterAccepts", "{message}"),                       \
@@ -99,7 +99,7 @@ static const wharf_kind taskrun = {
     RUN,
     .kind = "TaskRun",
     .plural = "taskruns",
-    .suspend_value = "TaskRunPending", // older versions of Tekton reject it
+    .suspend_value = "TaskRunPending", // rejected by older versions of Tekton
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = SPEC_MESSAGE}, {.pointer = NULL}},
     .suspended_status = (const wharf_status_change[]){{PENDING("TaskRunPending")}, POD_NAME, {.name = NULL}},
     .gave_up_status = (const wharf_status_change[]){GAVE_UP, POD_NAME, {.name = NULL}},

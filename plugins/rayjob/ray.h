@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of RayJob, RayCluster and RayService: the allowed managers, and the RayCluster that each of them
-// describes.
+// The common part of RayJob, RayCluster and RayService: the allowed managers, and the RayCluster in each object.
 //
-// RayCluster and RayService have no gave_up_status: they never finish. state "failed" of a RayCluster is deprecated,
-// and the operator no longer writes it (raycluster_types.go); a condition that is False may become True again.
+// RayCluster and RayService never finish and have no gave_up_status. The operator no longer writes the deprecated state
+// "failed" of a RayCluster (raycluster_types.go); a False condition may become True again.
 #ifndef WHARF_RAY_H
 #define WHARF_RAY_H
 
@@ -12,13 +11,13 @@
 extern const wharf_host *host;
 extern const wharf_kind raycluster, rayservice;
 
-// A rule of the three CRDs: no other manager is accepted.
+// A rule of the three CRDs rejects other managers.
 #define RAY_KIND                                                                                                       \
     .group = "ray.io", .versions = (const char *const[]){"v1", NULL}, /* v1alpha1 has no managedBy */                  \
         .managed_by = "/spec/managedBy", .managed_by_builtin = "ray.io/kuberay-operator",                              \
     .managed_by_allowed = (const char *const[]){"kueue.x-k8s.io/multikueue", NULL}, .suspend = "/spec/suspend"
 
-// A RayCluster's pods, for a spec that is found at `spec`.
+// The pods of the RayCluster whose spec has the pointer `spec`.
 #define RAY_HEAD(spec) spec "/headGroupSpec/template"
 #define RAY_WORKERS(spec) spec "/workerGroupSpecs/*"
 #define RAY_PODS(spec)                                                                                                 \
@@ -31,11 +30,11 @@ extern const wharf_kind raycluster, rayservice;
     WHARF_CARRIED_POD_TEMPLATE(RAY_HEAD(spec), NULL),                                                                  \
         WHARF_CARRIED_POD_TEMPLATE(RAY_WORKERS(spec) "/template", "groupName")
 
-// As many workers as the operator starts: in `sets`, which begins with the pods of RAY_PODS(spec). Returns how many of
-// its items these are.
+// Corrects `sets`, which begins with the pods of RAY_PODS(spec), to the number of workers that the operator starts.
+// Returns the number of these items.
 size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_value *sets);
 
-// The operator says "suspended" until it has seen that the object is resumed.
+// The operator's status remains "suspended" until the operator handles a resumed object.
 #define RAY_SUSPENDED(pointer, value)                                                                                  \
     {pointer, value, .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED}, {                                 \
         pointer, value, .phase = WHARF_PENDING                                                                         \

@@ -17,10 +17,10 @@ static wharf_result phase(const wharf_call *call, const wharf_value *cluster, wh
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     (void)workload;
-    // Only suspend: false resumes a suspended RayCluster, its absence does not (calculateStatus).
+    // Only suspend: false resumes a suspended RayCluster, an absent field does not (calculateStatus).
     if (host->find(mirror, "/spec/suspend") && !host->find(desired, "/spec/suspend"))
         host->set_boolean(call, desired, "/spec/suspend", 0);
-    // The worker's autoscaler, if there is one, sets how many workers a group has, and which of them go.
+    // The worker's autoscaler, if any, sets the size of a group and selects the workers to delete.
     if (host->is(mirror, "/spec/enableInTreeAutoscaling", "true")) {
         host->take(call, desired, mirror, GROUPS "/replicas");
         host->take(call, desired, mirror, GROUPS "/scaleStrategy");
@@ -53,7 +53,7 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
-// The times of a change that suspended_status makes.
+// The times of a change by suspended_status.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) {
     if (mirror || host->is(workload, STATE, "suspended") || !host->is(workload, "/spec/suspend", "true"))
@@ -74,7 +74,7 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-// The operator's changes once all pods are deleted.
+// The operator's changes after the deletion of all pods.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/readyWorkerReplicas"),
     WHARF_CHANGE_REMOVE("/status/availableWorkerReplicas"),

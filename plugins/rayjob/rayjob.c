@@ -3,7 +3,7 @@
 //
 // An operator that runs with DELETE_RAYJOB_CR_AFTER_JOB_FINISHES=true deletes a RayJob that has
 // shutdownAfterJobFinishes. No field of the object prevents that: suspending needs shutdownAfterJobFinishes
-// (ValidateRayJobSpec). A worker's operator should run without it.
+// (ValidateRayJobSpec). A worker's operator should run without that setting.
 #include "ray.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
     const char *outcome = host->string(host->find(job, "/status/jobStatus"));
     const char *reason = host->string(host->find(job, "/status/reason"));
     out->message = host->string(host->find(job, "/status/message"));
-    // A Ray job that was stopped is Complete, too.
+    // Complete includes a stopped Ray job.
     if (out->phase == WHARF_SUCCEEDED && !host->is(job, "/status/jobStatus", "SUCCEEDED")) {
         out->phase = WHARF_FAILED;
         out->reason = outcome ? outcome : out->reason;
@@ -42,9 +42,9 @@ static int deletes_cluster(const wharf_value *job, const wharf_value *condition)
     return 0;
 }
 
-// DeleteSelf of a mirror would take the result away, or make it run twice. Its RayCluster goes at that time all the
-// same: DeleteCluster is the nearest policy, and the CRD's rules hold as before (both of onSuccess and onFailure,
-// or at least one rule).
+// DeleteSelf of a mirror would lose the result, or run the workload twice. DeleteCluster is the nearest policy: the
+// RayCluster goes at the same time, and the CRD's rules hold as before (both of onSuccess and onFailure, or at least
+// one rule).
 static void keep_self(const wharf_call *call, wharf_value *job) {
     static const char *const legacy[] = {"/spec/deletionStrategy/onSuccess/policy",
                                          "/spec/deletionStrategy/onFailure/policy"};
@@ -86,7 +86,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// The CRD has a default for these: a server adds them to every status.
+// The CRD has defaults for both fields: a server adds them to every status.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) {
     (void)workload;
@@ -114,11 +114,11 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
-// The fields that the operator reads after the start. A new rayClusterSpec it disregards
-// (getOrCreateRayClusterInstance), except after a suspension, when it creates a new RayCluster.
+// The fields that the operator reads after the start. The operator disregards a new rayClusterSpec
+// (getOrCreateRayClusterInstance), except after a suspension, which leads to a new RayCluster.
 static const wharf_carried carried[] = {
     {.pointer = "/spec/suspend"},
-    {.pointer = "/spec/jobId"}, // InteractiveMode waits for it
+    {.pointer = "/spec/jobId"}, // InteractiveMode waits for a jobId
     {.pointer = "/spec/activeDeadlineSeconds"},
     {.pointer = "/spec/backoffLimit"},
     {.pointer = "/spec/shutdownAfterJobFinishes"},
@@ -129,7 +129,7 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-// The operator's changes once all objects that it created are deleted.
+// The operator's changes after the deletion of all objects that the operator created.
 static const wharf_status_change suspended[] = {
     WHARF_CHANGE_REMOVE("/status/jobStatus"),
     WHARF_CHANGE_REMOVE("/status/jobId"),
@@ -146,7 +146,7 @@ static const wharf_status_change suspended[] = {
 };
 
 // The workload failed before any pod ran. The operator's changes when a submitter is gone and the Ray job has not ended
-// (checkSubmitterFinishedTimeoutAndUpdateStatusIfNeeded): clients look at jobStatus, too.
+// (checkSubmitterFinishedTimeoutAndUpdateStatusIfNeeded): clients read jobStatus, too.
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, DEPLOYMENT, "Failed"),
     WHARF_CHANGE_TEXT(WHARF_ALWAYS, "/status/jobStatus", "FAILED"),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// trainer.kubeflow.org TrainJob. Its pods are described in the runtime that it names, which every worker must have.
+// trainer.kubeflow.org TrainJob. The runtime named in the spec describes the pods and must exist on every worker.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;
 
 #define PATCHES "/spec/runtimePatches"
-#define KUEUE "kueue.x-k8s.io/manager" // of the entry that Kueue writes on admission: where its flavors send the pods
-// That of the management cluster's Kueue on the mirror. A worker's Kueue adds its own when the mirror is created, and
-// an API server accepts one entry of each manager.
+#define KUEUE "kueue.x-k8s.io/manager" // of Kueue's entry at admission: scheduling of the pods by flavor
+// The manager of the entry from the management cluster's Kueue on the mirror. A worker's Kueue adds another entry to a
+// new mirror, and an API server accepts one entry of each manager.
 #define FLAVORS "wharf.dev/kueue"
 #define CONDITIONS "/status/conditions"
 
-// Sets the fields of `workload` in `to`, and keeps the mirror's own: the times, which its webhook sets, and
-// the entry of its Kueue.
+// Sets the fields of `workload` in `to`, and keeps the mirror's: the times from the webhook and the entry of the
+// worker's Kueue.
 static void set_patches(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *to) {
     wharf_value *patches = host->new_array(call);
@@ -46,13 +46,13 @@ static int has_active(const wharf_value *trainjob) {
     return 0;
 }
 
-// The webhook accepts other patches only while the TrainJob is suspended and its jobs are gone. Until then the mirror
-// keeps those that it has, and is not resumed with them. It is resumed after it has the new ones, not together with
-// them: older webhooks look at the new object alone.
+// The webhook accepts other patches only while the TrainJob is suspended and has no jobs. Until then the mirror keeps
+// the old patches and stays suspended. The host writes the new patches first and resumes in a second write: older
+// webhooks check only the new object.
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     if (!host->is(mirror, "/spec/suspend", "true"))
-        return WHARF_OK; // the host has not touched them
+        return WHARF_OK; // the host changed no patch
     set_patches(call, workload, mirror, desired);
     if (host->equal(host->find(mirror, PATCHES), host->find(desired, PATCHES)))
         return WHARF_OK;
@@ -81,7 +81,7 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-// It fails before anything of it ran.
+// The workload failed before any pod ran.
 static const wharf_status_change gave_up[] = {
     WHARF_CHANGE_CONDITION(WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"),
     {.name = NULL},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload is told that no cluster accepts is taken away again, since it has no mirror.
 // finds: gave-up status
-// says: phase is WHARF_FAILED with gave_up_status, and WHARF_ACTIVE with what `status` makes of it
+// says: phase is WHARF_FAILED with gave_up_status, and WHARF_ACTIVE with the result of `status`
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {

@@ -169,7 +169,7 @@ static wharf_result mirror_renames(const wharf_call *call, UNUSED const wharf_va
 }
 
 // finds: marks mirror
-// says: it changes metadata.name from
+// says: the output changes metadata.name from
 PLANT(mirror_has_another_name) {
     kind.mirror = mirror_renames;
 }
@@ -181,7 +181,7 @@ static wharf_result update_holds(const wharf_call *call, UNUSED const wharf_valu
 }
 
 // finds: carried update
-// says: /spec/size/replicas was to be carried
+// says: /spec/size/replicas had to be carried
 PLANT(update_takes_back_what_is_carried) {
     kind.update = update_holds;
 }

@@ -52,7 +52,7 @@ static void findings_of_one_cause_are_one_with_the_smallest_object(void **state)
     assert_string_equal(report.list[0].object, "a small one");
     AUTO_TEXT text = printed(&report);
     assert_non_null(strstr(text, "1. mirror-clean: kind things.example.com, function mirror\n"));
-    assert_non_null(strstr(text, "2 more like it"));
+    assert_non_null(strstr(text, "2 more like this"));
     assert_non_null(strstr(text, "a small one"));
     report_free(&report);
 }
