@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading of adapters: the checks before any code of a shared object runs, the ABI checks after, and the resulting
-// kinds. An error names the file, the field, what was found and what was expected; the other adapters are still loaded.
+// kinds. An error names the file, the field, the found and the expected value; the other adapters still load.
 #ifndef WHARF_ADAPTER_ADAPTERS_H
 #define WHARF_ADAPTER_ADAPTERS_H
 
@@ -15,12 +15,12 @@
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {
-    wharf_kind abi; // the adapter's data, with zero for fields that its version of the structs lacks; lists have
-                    // elements of the host's own sizes
-    const wharf_kind *given;       // the adapter's own struct, which wharf_call.kind points to
+    wharf_kind abi;          // the adapter's data, with zero for fields that are newer than the adapter; lists have
+                             // elements of the host's own sizes
+    const wharf_kind *given; // the adapter's own struct, which wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value of managedBy that this host manages
-    bool hybrid;                   // new ones are placed though a controller of the management cluster runs them too
+    bool hybrid;                   // new ones are placed although a controller of the management cluster runs them, too
     char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
     void *lists[KIND_LISTS];       // copies that abi points to
 };
@@ -35,7 +35,7 @@ struct adapter {
     const struct kind **kinds;
     size_t n_kinds;
     size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
-    // As the configuration has them, see adapter_wanted.
+    // As in the configuration, see adapter_wanted.
     char *named, *managed_by;
     bool hybrid;
     struct json *settings;
@@ -69,19 +69,18 @@ struct adapters_options {
     size_t n_wanted;
 };
 
-// Loads all that are wanted. Those that are rejected go to `problems`; an error is returned only for out of memory.
+// Loads all wanted adapters. Rejected adapters go to `problems`; the only error is out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
 // The same while `former`, an earlier table, is in use: loads the wanted adapters that are not loaded yet. `options`
-// are complete: what is loaded and no longer wanted, or wanted differently, goes on as it is; it is appended to
-// `later`, like what can only take its place: "adapter job (removed), adapter acme (other settings)". Where only items
-// were added to the list `kinds` of an adapter's settings, it is started a second time for what they add, from a copy
-// of its file. *out is NULL if there is nothing new, or any problem; else it begins with the kinds of `former`, which
-// it owns. What was loaded for nothing stays in memory.
+// are complete: an adapter that is removed or changed there continues unchanged, and `later` gets the difference:
+// "adapter job (removed), adapter acme (other settings)". If only the list `kinds` of an adapter's settings grew, a
+// second instance from a copy of the file starts for the added items. *out is NULL without new adapters, or with any
+// problem; else *out begins with the kinds of `former`, and owns `former`. Rejected instances stay in memory.
 struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
                               struct problems *problems, struct buffer *later, struct adapters **out);
 
-// Frees the lists and the kinds; shared objects stay loaded. With those that it extends, or until `kept`.
+// Frees the lists and the kinds; shared objects stay loaded. Frees the extended tables, too, all or until `kept`.
 void adapters_free(struct adapters *adapters);
 void adapters_free_newer(struct adapters *adapters, const struct adapters *kept);
 
@@ -91,10 +90,10 @@ struct error *kind_check(const wharf_kind *given, const char *managed_by, const 
                          struct kind **out);
 void kind_free(struct kind *kind);
 
-// The checks of a file that come before dlopen: absolute, a regular file and no symlink, it and every folder above
-// owned by root or the current user and not writable by others (a sticky folder like /tmp is accepted above it, but not
-// as the folder of the file), an ELF shared object for this machine that ends where its headers say, the hash if one is
-// given. `sha256` (65 bytes) is filled.
+// The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder
+// above owned by root or the current user and not writable by others (a sticky folder like /tmp may be further above,
+// but not the folder of the file); a complete ELF shared object for this machine; the hash, if given. Fills `sha256`
+// (65 bytes).
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]);
 
 #endif

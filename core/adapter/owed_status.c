@@ -55,7 +55,7 @@ static bool is_due(const wharf_status_change *change, const struct json *workloa
     return true;
 }
 
-// Appends the pointer, with its NUL, to a buffer.
+// Appends the pointer with NUL to a buffer.
 static bool collect(void *ctx, const char *pointer, struct json *value) {
     struct buffer *pointers = ctx;
     const char *number = json_number_text(value);

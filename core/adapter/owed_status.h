@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status that the kind's own controller would write for a workload that has no mirror: suspended_status,
-// resumed_status and gave_up_status of its kind.
+// resumed_status and gave_up_status of the kind.
 #ifndef WHARF_ADAPTER_OWED_STATUS_H
 #define WHARF_ADAPTER_OWED_STATUS_H
 
 #include "core/adapter/services.h"
 
-// Applies them to /status of `object`. `call` was begun; its answer has the reason for a result other than WHARF_OK.
+// Applies the changes to /status of `object`, within a begun call. The call's answer has the reason for a result other
+// than WHARF_OK.
 wharf_result owed_status(struct adapter_call *call, const struct json *workload, struct json *object);
 
 // The same with gave_up_status, of a workload that no cluster accepts: `message` says why.

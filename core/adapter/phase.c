@@ -47,7 +47,7 @@ static bool is_of_rule(const struct json *condition, const wharf_phase_rule *rul
            (!rule->reason || text_equal(json_string(json_get(condition, "reason")), rule->reason));
 }
 
-// The condition or the scalar that the rule is about, if it matches. `value` is the value at its pointer.
+// The condition or scalar of the rule, if the rule matches. `value` is the value at the rule's pointer.
 static const struct json *match_of(const struct json *value, const wharf_phase_rule *rule) {
     if (!json_is(value, JSON_ARRAY))
         return json_is_scalar(value, rule->value) ? value : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phase of an object by the data of its kind, without a call into its adapter.
+// The phase of an object by the kind's data, without a call into the adapter.
 #ifndef WHARF_ADAPTER_PHASE_H
 #define WHARF_ADAPTER_PHASE_H
 
@@ -13,10 +13,10 @@ void phase_by_rules(const wharf_kind *kind, const struct json *object, wharf_pha
 // The condition of this type in the array `conditions`, with this status (NULL: any), or NULL.
 const struct json *phase_condition(const struct json *conditions, const char *type, const char *status);
 
-// True if the object is suspended by its suspend field.
+// True if the suspend field suspends the object.
 bool phase_suspend_asked(const wharf_kind *kind, const struct json *object);
 
-// True if the object's status is suspended by a rule, with any value of its suspend field.
+// True if a rule makes the object's status suspended, for any value of the suspend field.
 bool phase_says_suspended(const wharf_kind *kind, const struct json *object);
 
 bool phase_is_final(wharf_phase_kind phase);

@@ -13,8 +13,8 @@ struct pod_list {
     struct json *sets;
 };
 
-// `count` with its stars replaced by the segments in `found`, a pointer that matched a pattern which is the same up to
-// the last star.
+// Replaces the stars of `count` by the segments in `found`, a pointer that matched a pattern equal to `count` up to the
+// last star.
 static bool concrete(const char *count, const char *found, struct buffer *out) {
     size_t taken = 0; // bytes of `found` that `count` has consumed
     while (*count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pods that a workload requests, by the data of its kind and its adapter's pod_sets.
+// The pods that a workload requests, by the kind's data and the adapter's pod_sets.
 #ifndef WHARF_ADAPTER_PODS_H
 #define WHARF_ADAPTER_PODS_H
 

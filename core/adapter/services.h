@@ -10,8 +10,8 @@
 
 #include <wharf/adapter.h>
 
-// One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or
-// removed, and the texts of its answer.
+// One call into an adapter: begin, call, end. The end frees all values that the adapter created, replaced or removed,
+// and the texts of the answer.
 struct adapter_call {
     wharf_call call;
     wharf_answer answer;
@@ -19,12 +19,12 @@ struct adapter_call {
     char now[CLOCK_RFC3339_MAX];
     const char *adapter;         // name, for log lines; or NULL
     const char *object;          // "namespace/name", for log lines; or NULL
-    const struct json *workload; // of the call, or NULL; its conditions already have their times
+    const struct json *workload; // of the call, or NULL; the conditions already have times
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
     const char *failed;          // with WHARF_REFUSED: the message
     int64_t (*ticks)(void);      // NULL: calls are not measured
     struct call_time *times;
-    bool part_given; // for change: how deep in the whole value it is was not kept
+    bool part_given; // for change: its depth in the whole value is unknown
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
@@ -51,7 +51,7 @@ struct adapter_invocation {
 };
 
 bool adapter_has(const wharf_kind *kind, enum adapter_function function);
-// Calls the function, which the kind must have, as it is: the rules of the ABI are not applied.
+// Calls the function, which must exist, without the rules of the ABI.
 wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocation *invocation);
 
 struct call_time { // spent in a function of an adapter
@@ -63,7 +63,7 @@ struct call_time { // spent in a function of an adapter
 struct call_clock {
     int64_t second;
     char text[CLOCK_RFC3339_MAX];
-    int64_t (*ticks)(void); // measures calls; NULL: they are not measured
+    int64_t (*ticks)(void); // measures calls; NULL: no measurement
 };
 
 struct call_context {
@@ -85,15 +85,16 @@ const wharf_host *services_table(void);
 // The table that services_table returns from now on, for a tool that records the reads of an adapter; NULL: the host's.
 void services_replace(const wharf_host *table);
 
-// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted on this thread, and values made
-// with it live as long as the process; after services_loading(NULL), and on other threads, a NULL call is rejected, so
-// that an incorrect adapter cannot leak. Before the first of them a NULL call is accepted.
+// Around `start` of an adapter: from services_loading(name) on, services accept a NULL call on this thread, for values
+// that live as long as the process; after services_loading(NULL), and on other threads, services reject a NULL call, so
+// that an incorrect adapter cannot leak. Before the first services_loading, a NULL call is fine.
 void services_loading(const char *adapter);
 
 // The error of the first service that failed since services_loading(name); NULL if none did.
 struct error *services_loading_failed(void);
 
-// Keeps a value until the process ends (settings of an adapter). Takes it; false and freed when out of memory.
+// Takes a value and keeps the memory until the process ends (settings of an adapter). False and freed when out of
+// memory.
 bool services_keep(struct json *value);
 
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context);
@@ -101,7 +102,7 @@ void adapter_call_end(struct adapter_call *call);
 
 // The results of the functions of `kind`, with the rules of the ABI applied (defaults for functions that are NULL,
 // unknown values, sizes; an unknown result is WHARF_RETRY; a service that failed determines the result and the answer).
-// `call` was begun by the caller and may be used for several functions; answer and failure are cleared before each.
+// The caller has begun `call` and may use one call for several functions; each clears answer and failure first.
 // adapter_phase fills `out` in any case: WHARF_ACTIVE if not WHARF_OK.
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out);
 wharf_result adapter_accept(struct adapter_call *call, const struct json *workload);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf adapter test`: runs the conformance kit (core/conform), a program of its own, which parses the flags.
+// `wharf adapter test`: runs the conformance kit (core/conform), a separate program that parses the flags.
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 
@@ -23,7 +23,7 @@ static const struct flag flags[] = {
 // Where the kit is, relative to the folder of this program: as built, and as installed.
 static const char *const places[] = {"wharf-conformance", "../libexec/wharf/wharf-conformance"};
 
-// The folder of this program; NULL if it cannot be determined.
+// The folder of this program; NULL if unknown.
 static char *own_folder(void) {
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);

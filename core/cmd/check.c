@@ -34,7 +34,7 @@ struct check {
     struct adapters *adapters;
     struct cluster_connection *connections; // management first; without an endpoint where a kubeconfig is invalid
     struct source_items directory;          // the workers of workersFrom.directory
-    struct rbac_options namespaced;         // its namespaces
+    struct rbac_options namespaced;         // the worker's namespaces
     size_t n_workers;                       // of all sources that were read
     bool online;
     struct problems problems, warnings;
@@ -155,7 +155,7 @@ static void print_seal(const struct config *config) {
     }
 }
 
-// The credential plugins; `online` has run them.
+// The credential plugins, already run with `online`.
 static void print_plugins(const struct check *check, bool online) {
     for (size_t i = 0; i <= check->config->n_workers; i++) {
         const struct endpoint *endpoint = check->connections[i].endpoint;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster as a command of an operator uses it: opened with the operator's own kubeconfig, called synchronously, its
-// objects applied and deleted.
+// A cluster for an operator's command: opened with the operator's kubeconfig, called synchronously, its objects applied
+// and deleted.
 #ifndef WHARF_CMD_CLUSTER_H
 #define WHARF_CMD_CLUSTER_H
 
@@ -16,10 +16,10 @@ struct cluster {
     char *uid; // of namespace kube-system
 };
 
-// The kubeconfig of the flag, else KUBECONFIG, else ~/.kube/config: paths with ":" between them; NULL when out of
-// memory. free()
+// The kubeconfig of the flag, else KUBECONFIG, else ~/.kube/config: paths joined by ":"; NULL when out of memory.
+// free()
 char *cluster_kubeconfig(const char *flag);
-// Reads these files; one that is missing is skipped.
+// Reads the files and skips missing ones.
 struct error *cluster_read_kubeconfigs(const char *paths, struct kubeconfig *out);
 
 // The endpoint of a context of the caller's own kubeconfig, which may run any exec plugin, as with kubectl. Both NULL:
@@ -27,7 +27,7 @@ struct error *cluster_read_kubeconfigs(const char *paths, struct kubeconfig *out
 struct error *cluster_load(const char *kubeconfig, const char *context, struct endpoint **out);
 // The management cluster that a host's configuration names: with the caller's credentials if the current context of the
 // caller's kubeconfig leads to the same server, or if the caller may not read the files that the configuration names;
-// else with the configuration's credentials. So no other cluster is used because it happens to be the current context.
+// else with the configuration's credentials. So a different current context has no effect.
 struct error *cluster_load_management(const struct config *config, const char *kubeconfig, struct endpoint **out);
 
 // Makes the transport and the client; takes the endpoint, also on failure. Sends nothing.
@@ -47,11 +47,11 @@ struct error *cluster_get(struct cluster *cluster, const char *path, struct json
 struct error *cluster_patch(struct cluster *cluster, const char *path, const char *body);
 
 // Server-side apply as field manager wharf; prints "worker: namespace/wharf-system created", configured or unchanged. A
-// Namespace that exists is left as it is.
+// An existing Namespace stays unchanged.
 struct error *cluster_apply(struct cluster *cluster, const struct json *object);
 // Prints "worker: ... deleted"; a missing object is fine and prints nothing.
 struct error *cluster_delete(struct cluster *cluster, const char *kind, const char *namespace_, const char *name);
-// The path of an object of one of the kinds that these handle; `name` NULL: of all. NULL when out of memory.
+// The path of an object of a kind that the functions above handle; `name` NULL: of all. NULL when out of memory.
 char *cluster_path(const char *kind, const char *namespace_, const char *name);
 // GET of that path.
 struct error *cluster_get_object(struct cluster *cluster, const char *kind, const char *namespace_, const char *name,

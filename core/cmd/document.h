@@ -10,10 +10,10 @@
 char *document_text(const char *template_, ...);
 struct json *document_make(const char *template_, ...);
 
-// Prints it to stdout: as YAML, or as JSON on several lines.
+// Prints the document to stdout: as YAML, or as JSON on several lines.
 struct error *document_print(const struct json *document, bool yaml);
 
-// The next word of a list like "a, b": its start and length, which may be 0 for "a,,b". False at the end.
+// The next word of a list like "a, b": start and length, which may be 0 for "a,,b". False at the end.
 bool document_next_word(const char **rest, char separator, const char **word, size_t *len);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf explain`: where a workload is and why, as the host sees it (docs/api.md).
+// `wharf explain`: the place of a workload and the reasons, by the host's API (docs/api.md).
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"

@@ -73,14 +73,14 @@ struct flag {
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"
 
-// A parsed command line, and the result of its command.
+// A parsed command line, and the result of the command.
 struct call {
     const struct subcommand *command;
     const char *values[FLAGS_MAX]; // of the flags; NULL: not given; "": a flag without a value is given
     const char *operand[2];
     char *object;                // "job/train" of an operand OPERAND_OBJECT
     char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
-    const struct flag *no_value; // a flag at the end of the line that lacks its value
+    const struct flag *no_value; // a flag without a value at the end of the line
     bool help;                   // --help is given
     struct remote *remote;       // of a command that asks the host
     int code;                    // to exit with, if `run` returns no error
@@ -116,7 +116,7 @@ struct error *flags_read(struct call *call, char **arguments);
 struct error *flags_parse(struct call *call, char **arguments);
 // The value of the flag of this name; NULL: not given, or the command has no such flag.
 const char *flags_value(const struct call *call, const char *name);
-// Which of its words the value of a flag is; -1: it has none.
+// The index of a flag's value among the flag's words; -1: no value.
 int flags_word(const struct call *call, size_t flag);
 bool flags_is_duration(const char *text);
 int64_t flags_duration(const char *text); // of a value that was checked; 0 for NULL
@@ -128,14 +128,14 @@ struct error *flags_wrong_word(const char *before, const char *found, const char
 // line/help.c
 void help_print(const struct subcommand *command);
 #define HELP_CONFIGURATION "configuration"               // a topic that is not a command
-struct error *help_print_configuration(const char *key); // NULL: all keys; else this key and those below it
+struct error *help_print_configuration(const char *key); // NULL: all keys; else this key and the keys below
 
 // line/man.c. Writes DIRECTORY/wharf-NAME.1.
 struct error *man_write(const char *directory, const struct subcommand *command);
 
 // line/complete.c
 #define COMPLETE_COMMAND "__complete" // hidden: `wharf __complete WORD... LAST`
-#define COMPLETE_FILES ":files"       // its only line where a file is expected
+#define COMPLETE_FILES ":files"       // the only line where a file is expected
 // kubectl runs a program of this name to complete "kubectl wharf".
 #define COMPLETE_KUBECTL "kubectl_complete-wharf"
 // Prints the candidates for the last word, one per line, each with a description after a tab. For kubectl, a line with
@@ -144,7 +144,7 @@ int main_complete(char **words, bool for_kubectl);
 
 // Prints the problems to stderr, one per line; returns their number.
 size_t main_print_problems(const struct problems *problems);
-// Prints "error: ..." to stderr, and for an invalid command line where its help is; takes the error. Returns its exit
+// Prints "error: ..." to stderr, and for an invalid command line the help command; takes the error. Returns the exit
 // code.
 int main_fail(struct error *error, const struct subcommand *command);
 // Logs the end of a service; takes the error, or NULL. Returns the exit code.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first steps of every command: reading the configuration and loading the adapters that it enables, or adapters
-// that a flag names for operators who may not have the host's configuration.
+// The first steps of every command: reading the configuration and loading the enabled adapters, or adapters that a flag
+// names for operators who may not have the host's configuration.
 #ifndef WHARF_CMD_SETUP_H
 #define WHARF_CMD_SETUP_H
 
@@ -31,13 +31,13 @@ struct setup {
 void setup_free(struct setup *setup); // also for __attribute__((cleanup)); zeroed is fine
 
 // Reads the configuration. `adapter_directory` (--adapters) is used instead of adapters.directory; NULL: not given.
-// Problems and errors are those of config_load.
+// Problems and errors as from config_load.
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out);
 // The defaults without a file; `from` replaces its path in messages. The directory may be relative, or NULL.
 struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out);
 
-// Adapters that the directory lacks are reported, with the ones that it has, and dropped from `config`.
+// Reports adapters that the directory lacks, with the existing ones, and drops the missing ones from `config`.
 void setup_find_adapters(struct config *config, struct problems *problems);
 // The same, then loads the others.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
@@ -59,7 +59,7 @@ struct setup_names {
     size_t count;
     bool has_generic;
 };
-// The names of a directory's shared objects, without suffix, in alphabetical order; none if it cannot be read.
+// The names of a directory's shared objects, without suffix, in alphabetical order; none if unreadable.
 void setup_read_names(const char *directory, struct setup_names *names);
 void setup_names_free(struct setup_names *names); // also for __attribute__((cleanup))
 

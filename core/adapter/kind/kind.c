@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts an adapter's kind to the host's: structs and list elements of other sizes are copied into the host's own,
-// and all of it is checked.
+// Converts an adapter's kind to the host's: copies structs and list elements of other sizes into the host's own, and
+// checks everything.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
@@ -15,7 +15,7 @@
 struct kind_list {
     const char *field; // of wharf_kind
     const char *end;   // field of an element that is NULL in the last one
-    size_t end_at;     // its offset
+    size_t end_at;     // the offset
     size_t size_1_0;   // of an element in ABI 1.0
     size_t host_size;  // of the host's element
     size_t size_field; // offset of the size in wharf_kind

@@ -52,7 +52,7 @@ static bool is_label(const char *pointer) {
     return false;
 }
 
-// Names, namespace and marks are the host's; the status has its own rules.
+// Names, namespace and marks are the host's; the status has separate rules.
 static bool is_spec(const char *first) {
     return strcmp(first, "metadata") != 0 && strcmp(first, "status") != 0 && strcmp(first, "apiVersion") != 0 &&
            strcmp(first, "kind") != 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of an adapter's data about a kind: missing, malformed and contradictory fields. An adapter is third-party
-// code: the only assumption is that its pointers have valid targets of their types. The kind that is checked has lists
-// of the host's own element sizes. Internal to core/adapter.
+// code: the only assumption is that pointers have valid targets of the declared types. The checked kind has lists of
+// the host's own element sizes. Internal to core/adapter.
 #ifndef WHARF_ADAPTER_KIND_CHECK_H
 #define WHARF_ADAPTER_KIND_CHECK_H
 
@@ -17,8 +17,8 @@
 // Group, kind, plural, versions, flags.
 struct error *kind_check_names(const wharf_kind *kind);
 
-// managed_by and its values. `configured` is the value in the configuration, or NULL; `value` the one that
-// the host manages.
+// managed_by and the values. `configured` is the value in the configuration, or NULL; `value` the one that the host
+// manages.
 struct error *kind_check_managed_by(const wharf_kind *kind, const char *configured, const char *controller_name,
                                     const char **value);
 
@@ -44,14 +44,14 @@ enum kind_place {
     PLACE_PATTERN = 8 // "*" may stand for a segment
 };
 
-// Checks that it is a pointer to one of these places; `places` is a combination of the above.
+// Checks for a pointer to one of the given places; `places` is a combination of the above.
 struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places);
-// The same for all of a list, in which duplicates are rejected.
+// The same for all items of a list, which must be distinct.
 struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places);
-// Checks that a list is terminated and has no duplicates.
+// Checks that a list has a terminator and no duplicates.
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
 
-// True if the fields that `outer` matches are or contain all fields that `inner` matches. False if one of them is NULL.
+// True if the fields that `outer` matches are or contain all fields that `inner` matches. False if one is NULL.
 bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);

@@ -56,7 +56,7 @@ static struct error *check_one_carried(const wharf_kind *kind, const wharf_carri
     return NULL;
 }
 
-// Length of a pattern up to and with its last "*" segment; 0 if it has none.
+// Length of a pattern up to and with the last "*" segment; 0 without one.
 static size_t starred_length(const char *pattern) {
     size_t length = 0;
     for (size_t i = 0; pattern[i] != '\0'; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind's data about its status: the phase of an object, and the copied fields.
+// A kind's data about statuses: the phase of an object, and the copied fields.
 #include "core/adapter/kind/kind_check.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"

@@ -98,7 +98,7 @@ static struct error *check_segments(const struct elf *elf) {
     return NULL;
 }
 
-// The table usually follows the segments, so a truncated file is found here first. It may be stripped.
+// The table usually follows the segments, so a truncated file fails here first. A stripped file has no table.
 static struct error *check_sections(const struct elf *elf) {
     const ElfW(Ehdr) *header = &elf->header;
     ElfW(Shdr) section;

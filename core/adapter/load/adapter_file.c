@@ -38,7 +38,7 @@ static struct error *read_content(struct adapter_file *file, off_t size) {
     return NULL;
 }
 
-// O_NONBLOCK: opening a FIFO must not wait for a writer; for regular files it means nothing.
+// O_NONBLOCK: opening a FIFO must not wait for a writer; no effect on regular files.
 static struct error *open_regular(const char *path, int *fd, struct stat *info) {
     *fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0 && errno == ELOOP)
@@ -54,7 +54,7 @@ static struct error *open_regular(const char *path, int *fd, struct stat *info) 
     return trust_owner_check(path, "file", info);
 }
 
-// Verifies that the checked path leads to the file that was opened.
+// Verifies that the checked path leads to the open file.
 static struct error *same_file(const char *path, const struct stat *opened) {
     struct stat found;
     if (lstat(path, &found) != 0)
@@ -94,7 +94,7 @@ static int memory_file(const char *path) {
     return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
-// SELinux, for one, may permit the file and not that its pages are run.
+// SELinux, for example, may permit the file and deny execution of the pages.
 static bool can_run(int fd, size_t len) {
     void *pages = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     if (pages == MAP_FAILED)

@@ -17,7 +17,7 @@
 
 #define SYMBOL "wharf_module_v1"
 #define NEWEST_MAJOR_SOUGHT 9
-#define KINDS_MAX 4096 // a list longer than this has lost its end
+#define KINDS_MAX 4096 // a longer list has no terminator
 #define MODULE_SIZE_1_0 (offsetof(wharf_module, start) + sizeof(((wharf_module *)NULL)->start))
 
 static void forget_kinds(struct adapter *adapter) {
@@ -41,7 +41,7 @@ void adapter_free(struct adapter *adapter) {
     free(adapter);
 }
 
-// A path relative to the directory must be inside it once symlinks are resolved.
+// A path relative to the directory must be inside the directory after resolving symlinks.
 static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
                                       const char *resolved) {
     if (wanted->file_given)
@@ -76,7 +76,7 @@ static struct error *no_symbol(void *handle) {
                      "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
 }
 
-// By number rather than as /proc/self, which a debugger would take for its own. NULL: out of memory.
+// By process number: in a debugger /proc/self would be the debugger. NULL: out of memory.
 static char *object_name(const struct adapter_file *file) {
     char process[32] = "";
     ssize_t len = readlink("/proc/self", process, sizeof(process) - 1);
@@ -87,13 +87,13 @@ static bool is_open(const struct adapter_file *file) {
     AUTO_TEXT name = object_name(file);
     void *handle = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
     if (handle)
-        dlclose(handle); // it was counted once more
+        dlclose(handle); // drop the second reference
     return handle;
 }
 
-// Loads the content that was checked. Where the system has no memory for that, the file itself: it is the one that was
-// checked, but could be changed meanwhile. The dynamic linker knows files by their inode: it would not load that one a
-// second time, with variables of its own.
+// Loads the checked content. If the system allows no file in memory, loads the checked file, which others could change
+// meanwhile. The dynamic linker identifies files by inode: the same file would not be loaded a second time with
+// separate variables.
 static struct error *choose_file(struct loading *loading, struct adapter_file *file) {
     struct error *error = adapter_file_to_memory(file);
     if (!error)
@@ -107,8 +107,8 @@ static struct error *choose_file(struct loading *loading, struct adapter_file *f
     return NULL;
 }
 
-// Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
-// they were opened under, too, and would return the first object for a second /proc/1/fd/5.
+// Never close the descriptor of a loaded object: the dynamic linker identifies objects by their opened names, too, and
+// would return the first object for a second /proc/1/fd/5.
 static struct error *open_object(struct loading *loading, struct adapter_file *file, void **handle) {
     struct error *error = choose_file(loading, file);
     if (error)
@@ -128,7 +128,7 @@ static struct error *open_object(struct loading *loading, struct adapter_file *f
     return NULL;
 }
 
-// Checks that the symbol is data of at least the size of a module of ABI 1.0, so that it can be read.
+// Checks that the symbol is data of at least the size of a module of ABI 1.0, and so readable.
 static struct error *check_symbol(const void *symbol) {
     Dl_info info;
     const ElfW(Sym) *entry = NULL;
@@ -183,7 +183,7 @@ static const char *kind_name(const wharf_kind *kind) {
     return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
 }
 
-// Reports the error of a kind that `start` made at the setting that it is about. Takes the error.
+// Attributes the error of a kind that `start` made to the setting. Takes the error.
 static struct error *at_setting(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
     error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
     if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
@@ -244,7 +244,7 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
     return sentence ? start_error(loading, sentence) : NULL;
 }
 
-// All data is checked before the adapter is passed anything or called.
+// Check all data before passing anything to the adapter or calling a function.
 static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
     const wharf_kind *const *kinds = module->kinds;
     struct error *error = check_module(module);

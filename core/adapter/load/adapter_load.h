@@ -6,19 +6,19 @@
 
 #include "core/adapter/adapters.h"
 
-// One adapter while it is loaded.
+// One adapter during the load.
 struct loading {
     const struct adapters_options *options;
     const struct adapter_wanted *wanted;
-    const struct json *given; // the settings that `start` was called with; NULL: it was not
+    const struct json *given; // the settings for `start`; NULL: no call of `start`
     size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings;            // the problem is a setting, not the file
-    bool alone;               // its file is loaded already, and this system allows no second instance
+    bool alone;               // the file is loaded already, and this system allows no second instance
 };
 
 // NULL with an error.
 struct adapter *adapter_load(struct loading *loading, struct error **error);
-void adapter_free(struct adapter *adapter); // NULL is allowed; its shared object stays loaded
+void adapter_free(struct adapter *adapter); // NULL is allowed; the shared object stays loaded
 void adapter_cleanup(struct adapter **adapter);
 
 // Adds the place in the configuration to the error, and the error to the problems; NULL is allowed.
@@ -28,7 +28,7 @@ bool adapters_same_kind(const struct kind *a, const struct kind *b);
 // No kind is twice in the adapter, or in the table already.
 struct error *adapters_check_own(const struct adapter *adapter);
 struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter);
-// Appends the adapter's kinds from n_inherited on, and the adapter, which it takes on success.
+// Appends the adapter's kinds from n_inherited on, and the adapter; takes the adapter on success.
 struct error *adapters_add(struct adapters *adapters, struct adapter *adapter);
 
 #endif

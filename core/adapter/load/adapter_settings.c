@@ -11,7 +11,7 @@
 #define NAME_MAX_BYTES 65536
 #define KNOWN_MAX 64
 
-// Length of the pointer that a sentence begins with, up to ": ". 0: it begins with none.
+// Length of the pointer at the start of a sentence, up to ": ". 0: no pointer.
 static size_t pointer_length(const char *sentence) {
     if (sentence[0] != '/')
         return 0;
@@ -32,7 +32,7 @@ static bool append_segment(struct buffer *out, const struct json *value, const c
     return ok;
 }
 
-// Appends the name of the setting, and finds the innermost existing value around it.
+// Appends the name of the setting, and finds the innermost existing value around the setting.
 static bool append_name(struct buffer *out, const struct json *settings, const char *pointer, const char **nearest) {
     const struct json *value = settings;
     bool ok = buffer_text(out, "settings");

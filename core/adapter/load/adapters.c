@@ -47,7 +47,7 @@ struct error *adapters_check_own(const struct adapter *adapter) {
     return NULL;
 }
 
-// Two adapters for one kind would both handle its objects.
+// Two adapters for one kind would both handle the objects.
 struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++) {
         const struct kind *kind = adapter->kinds[i];

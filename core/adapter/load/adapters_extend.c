@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters that are added while others are in use.
+// Adding adapters while others are in use.
 #include "core/adapter/load/adapter_load.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -12,7 +12,7 @@ struct extending {
     const struct adapters_options *options;
     struct problems *problems;
     struct buffer *later;
-    bool *stays;  // of former's list: it is wanted as it is
+    bool *stays;  // of former's list: stays unchanged
     bool changed; // there is something new
 };
 
@@ -77,7 +77,7 @@ static const char *what_differs(const struct adapter *adapter, const struct adap
     return same ? NULL : "other settings";
 }
 
-// Which of those in use stay as they are.
+// Finds the adapters in use that stay unchanged.
 static void compare(struct extending *to) {
     for (size_t i = 0; i < to->former->count; i++) {
         const struct adapter *adapter = to->former->list[i];
@@ -158,7 +158,7 @@ static bool has_all(const struct adapter *adapter, const struct adapter *former)
     return true;
 }
 
-// Takes the adapter if it is used.
+// Takes the adapter if used.
 static struct error *replace(struct extending *to, size_t index, struct adapter **taken) {
     struct adapter *adapter = *taken;
     const struct adapter *former = to->former->list[index];

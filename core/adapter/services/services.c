@@ -211,7 +211,7 @@ wharf_result adapter_invoke(const wharf_kind *kind, const struct adapter_invocat
     return WHARF_OK;
 }
 
-// Invokes a function, if the kind has it, and applies the rules of the ABI. Each change of `changed` was within the
+// Invokes an optional function of the kind, and applies the rules of the ABI. Each change of `changed` was within the
 // limit of the depth, but counted from the part that was changed.
 static wharf_result run(struct adapter_call *call, const struct json *workload, struct adapter_invocation in) {
     services_prepare(call, workload);

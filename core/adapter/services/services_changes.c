@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that change a value. A replaced or removed value moves to the call's memory, so that the adapter's
-// pointers into it are valid until the call returns.
+// The services that change a value. A replaced or removed value moves to the call's memory, so that the adapter's so
+// pointers stay valid until the call returns.
 #include "core/adapter/services/services_memory.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -11,7 +11,7 @@
 
 #define STAR "/*"
 
-// A container that is changed, and its counterpart in the source of take.
+// A container to change, and the counterpart in the source of take.
 struct place {
     struct json *parent;
     const struct json *from;
@@ -24,7 +24,7 @@ struct pattern_change {
     const struct json *from; // of take; else NULL
     const char *pattern;
     char *way;        // without the last segment
-    const char *last; // the last segment, with its slash
+    const char *last; // the last segment, with the slash
     struct place *places;
     size_t count, capacity;
     // Most patterns are short, and match one container.
@@ -61,7 +61,7 @@ static bool collect(void *ctx, const char *pointer, struct json *value) {
     return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
 }
 
-// The value at `way`; missing objects are created. NULL and a failure if a value of another type prevents that.
+// The value at `way`; creates missing objects. NULL and a failure if a value of another type prevents that.
 static struct json *make_way(const struct pattern_change *change) {
     struct json *deepest = change->root;
     char *at = change->way;
@@ -89,7 +89,7 @@ static struct json *make_way(const struct pattern_change *change) {
     return NULL;
 }
 
-// False and a failure if the pattern is malformed, or memory ran out.
+// False and a failure for a malformed pattern, or when out of memory.
 static bool open_change(struct pattern_change *change, const wharf_call *call, wharf_value *root, const char *pattern) {
     *change = (struct pattern_change){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
     if (!change->call)
@@ -114,7 +114,7 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
     return true;
 }
 
-// Finds the containers; `make`: missing ones are created if there is no star.
+// Finds the containers; `make`: creates missing ones unless there is a star.
 static bool find_places(struct pattern_change *change, bool make) {
     if (pointer_has_star(change->way)) {
         if (pointer_each(change->root, change->way, collect, change))
@@ -162,7 +162,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
     return false;
 }
 
-// Sets the last segment below `parent` to `value`, which it takes.
+// Sets the last segment below `parent` to `value`, and takes `value`.
 static void put(const struct pattern_change *change, struct json *parent, struct json *value) {
     struct json *old = json_is_container(parent) ? pointer_find(parent, change->last) : NULL;
     if (!value) {
@@ -284,7 +284,7 @@ void services_set(const wharf_call *call, wharf_value *root, const char *pattern
         set_taken(&change, copy);
 }
 
-// Sets a value that a shorthand created; takes it. NULL is out of memory.
+// Sets and takes a value that a shorthand created. NULL means out of memory.
 static void set_new(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
     AUTO_CHANGE change;
     bool open = open_change(&change, call, root, pattern);
@@ -355,7 +355,7 @@ static void take_field(const struct pattern_change *change, struct json *parent,
         remove_below(change, parent);
 }
 
-// Each child together with its counterpart, which is found before any is removed.
+// Finds every child's counterpart before the first removal.
 static void take_each(const struct pattern_change *change, struct json *parent, const struct json *from) {
     size_t index = 0;
     for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {

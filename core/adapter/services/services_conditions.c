@@ -29,7 +29,7 @@ static bool set_text(struct adapter_call *call, struct json *condition, const ch
     return services_put_member(call, condition, key, json_new_string(text));
 }
 
-// The member of this type, created if absent or null. NULL and a failure if it is of another type.
+// The member of this type, created if absent or null. NULL and a failure for another type.
 static struct json *member_of(struct adapter_call *call, struct json *object, const char *key, enum json_type type,
                               const char *pointer) {
     struct json *member = json_get(object, key);

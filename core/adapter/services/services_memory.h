@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and failures of a call into an adapter: values that the services make, replace or remove are in the call's
-// lists, and the first failure is remembered. Internal to services.
+// lists, and keeps the first failure. Internal to services.
 #ifndef WHARF_ADAPTER_SERVICES_MEMORY_H
 #define WHARF_ADAPTER_SERVICES_MEMORY_H
 
@@ -25,24 +25,24 @@ void services_no_memory(struct adapter_call *call);
 void services_prepare(struct adapter_call *call, const struct json *workload);
 wharf_result services_conclude(struct adapter_call *call, wharf_result result);
 
-// Whether `value`, inside `around` containers, is nested deeper than JSON may be. NULL is fine.
+// Whether `value`, inside `around` containers, exceeds the depth limit of JSON. NULL is fine.
 bool services_is_too_deep(const struct json *value, size_t around);
 // Refuses with a sentence that begins with `what`.
 void services_refuse_depth(struct adapter_call *call, const char *what);
 
-// A copy; NULL and a failure when out of memory, or if the value is nested too deep.
+// A copy; NULL and a failure when out of memory, or for too deep a value.
 struct json *services_copy(struct adapter_call *call, const struct json *value);
 
 // "an object", "a string"; "nothing" for NULL.
 const char *services_type_name(const struct json *value);
 
-// Puts `value`, which it takes, into the object; a former value lives until the call ends.
+// Takes `value` and puts this value into the object; a former value lives until the call ends.
 bool services_put_member(struct adapter_call *call, struct json *object, const char *key, struct json *value);
 
 // "" or "/...", and only 0 or 1 (in a pattern, 2 too) after a tilde: RFC 6901 section 3, without a message.
 bool services_is_pointer(const char *pointer, bool pattern);
 
-// The table's functions that are written elsewhere.
+// The table's functions from other files.
 void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value);
 void services_set_string(const wharf_call *call, wharf_value *root, const char *pattern, const char *text);
 void services_set_integer(const wharf_call *call, wharf_value *root, const char *pattern, int64_t value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of `wharf exec`, and its terminal, which is raw while the session lasts.
+// The session of `wharf exec`, and the terminal, which is raw during the session.
 #include "core/cmd/exec/session.h"
 #include "core/base/text.h"
 #include "core/json/json.h"
@@ -24,7 +24,7 @@ static void terminal_restore(void) {
     raw = 0;
 }
 
-// A terminal that stays raw is of no use to its shell.
+// A shell cannot use a raw terminal.
 static void on_signal(int number) {
     terminal_restore();
     (void)signal(number, SIG_DFL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session over the channels of v5.channel.k8s.io or v4.channel.k8s.io (k8s.io/apimachinery remotecommand): each
-// message begins with the number of its channel.
+// message begins with the number of the channel.
 #ifndef WHARF_CMD_EXEC_SESSION_H
 #define WHARF_CMD_EXEC_SESSION_H
 

@@ -183,7 +183,7 @@ static void on_stop(void *ctx) {
     sem_post(&program->stopped);
 }
 
-// A process is never taken for another one: pods of a StatefulSet keep their names. It is part of an annotation's name.
+// Unique for a process: pods of a StatefulSet keep the same names. Part of an annotation's name.
 static void name_process(char out[64]) {
     char host[48] = "guard";
     if (gethostname(host, sizeof host - 1) != 0 || !isalnum((unsigned char)*host))

@@ -33,7 +33,7 @@ struct init {
     char *kubeconfig; // absolute; NULL: in the cluster that this runs in
     bool has_file;    // there is a kubeconfig
     char *context;    // of the management cluster; NULL: none
-    char *plugin;     // the command that its user runs for credentials; NULL: none
+    char *plugin;     // the user's command for credentials; NULL: none
     struct init_context contexts[INIT_CONTEXTS_MAX];
     size_t n_contexts;
     struct cluster management;
@@ -116,7 +116,7 @@ static struct error *read_kubeconfig(struct init *init, const char *context) {
     return error ? error : find_contexts(init, &files);
 }
 
-// Adapters that need settings, like generic, do not load here; they are left to the user.
+// Adapters that need settings, like generic, do not load here and are left to the user.
 static struct error *load_adapters_here(struct init *init, const char *directory) {
     __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
     TRY(setup_without_file("--adapters", directory, &init->all.config));

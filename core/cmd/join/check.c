@@ -54,7 +54,7 @@ static struct error *check_one(struct checking *checking, const struct access_re
     }
 }
 
-// Checks each verb of a right on one of its resources.
+// Checks each verb of a right on one of the resources.
 static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
                                  const char *namespace_) {
     struct error *error = NULL;

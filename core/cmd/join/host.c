@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running host: the rights that it needs in the worker, if there is no configuration, and the state of the worker.
+// The running host: the needed rights in the worker, without a configuration, and the state of the worker.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
@@ -18,7 +18,7 @@ void join_needed_clear(struct join_needed *needed) {
     *needed = (struct join_needed){.document = NULL};
 }
 
-// It becomes a word of a role.
+// The word becomes part of a role.
 static bool is_plain(const char *text) {
     return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-/") == strlen(text);
 }
@@ -36,7 +36,7 @@ static const char *words(struct json *item, const char *key) {
     return json_string(json_get(item, key));
 }
 
-// Whether the host could give itself any right with this one. Of these groups the host needs only its own token.
+// Whether this right leads to any other right. The host needs no right of these groups except for its own token.
 static bool is_dangerous(const struct right *right, const char *account) {
     static const char *const groups[] = {"rbac.authorization.k8s.io", "certificates.k8s.io", "apiextensions.k8s.io",
                                          "admissionregistration.k8s.io"};

@@ -77,7 +77,7 @@ static struct error *check_secret(const struct join *join, const struct json *se
     return NULL;
 }
 
-// Without --labels the worker keeps its labels.
+// Without --labels the worker keeps the labels.
 static struct error *keep_labels(struct join *join, const struct json *secret) {
     AUTO_BUFFER(text, 65536);
     for (const struct json *l = json_first(json_path(secret, "metadata", "labels", NULL)); l; l = json_next(l))
@@ -113,7 +113,7 @@ struct error *join_owner(struct cluster *worker, const char *namespace_, const c
     return error;
 }
 
-// An account of another host is refused: its rights would be replaced.
+// Refuse an account of another host, which would lose its rights.
 static struct error *check_account(struct join *join) {
     AUTO_TEXT uid = NULL;
     TRY(join_owner(&join->worker, join->namespace_, join->rights.account, &uid));

@@ -16,14 +16,14 @@
 #define JOIN_LABELS "worker.wharf.dev/" // the prefix of the worker's own labels
 #define JOIN_NAME "wharf.dev/worker-name"
 #define JOIN_UID IDENTITY_ANNOTATION
-#define JOIN_OWNER "wharf.dev/management-uid" // on the ServiceAccount: of the management cluster that uses it
+#define JOIN_OWNER "wharf.dev/management-uid" // on the ServiceAccount: of the host's management cluster
 #define JOIN_DRAIN "wharf.dev/drain"
 #define JOIN_ACCOUNT "wharf.dev/token-service-account"
 #define JOIN_KUBECONFIG_MAX ((size_t)1 << 20)
 
 // The reply of the running host, for a command without a configuration.
 struct join_needed {
-    struct json *document; // of its API; NULL: not requested
+    struct json *document; // of the API; NULL: not requested
     struct rights rights;  // point into it
 };
 
@@ -31,7 +31,7 @@ struct join {
     char *name;             // of the worker
     const char *namespace_; // of the host, in both clusters
     const char *labels;     // "region=eu,gpu=yes", or NULL
-    char *kept_labels;      // those that the worker had
+    char *kept_labels;      // the worker's former ones
     const char *server;     // the worker's address for the host; NULL: that of the operator's kubeconfig
     int64_t token_seconds;
     int64_t timeout_ns;
@@ -79,15 +79,13 @@ struct json *join_namespace(const char *namespace_);
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
 
-// host.c
-// Uses the rights that the running host needs, as its API reports them; prints a line if no host responds.
+// host.c Uses the rights from the running host's API; prints a line if no host responds.
 void join_read_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
 struct error *join_check_lost(struct join *join, bool agreed);
 
-// The way to the running host, as call->remote: the address in its configuration, WHARF_SERVER, or the management
-// cluster.
+// The way to the running host, as call->remote: the configured address, WHARF_SERVER, or the management cluster.
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_);
 // Waits until the host shows the worker Ready; prints a line if no host responds.
 struct error *join_await_ready(const struct join *join, struct call *call);

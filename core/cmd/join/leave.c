@@ -137,7 +137,7 @@ struct leave {
     struct setup setup;
     struct rbac_options rights;        // in the worker
     struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
-    struct json *secret;               // NULL: it is gone already
+    struct json *secret;               // NULL: gone already
     struct remote *host;               // of the call; NULL: none responds
     bool keep_rbac;
 };
@@ -174,7 +174,7 @@ static struct error *check_host(struct leave *leave, bool *done) {
     struct error *error = leave->host ? remote_worker(leave->host, leave->name, &worker, NULL) : NULL;
     bool drains = json_string(json_get(worker, "drain")) || json_bool(json_get(worker, "leaving"), false);
     *done = !error && (!worker || (drains && json_int64(json_get(worker, "mirrors"), 0) == 0));
-    error_free(error); // it may be restarting
+    error_free(error); // the host may be restarting
     if (!worker || drains || clock_now().mono_ns - leave->began_ns < HEEDED_NS)
         return NULL;
     return error_new(
@@ -219,7 +219,7 @@ static struct error *delete_secret(struct leave *leave) {
     return cluster_patch(&leave->management, path, body);
 }
 
-// The host closes its connection before its rights go; without a limit at most for some seconds.
+// The host closes the connection before losing the rights; without a limit, wait some seconds at most.
 static void await_host(struct leave *leave) {
     int64_t until_ns = clock_now().mono_ns + 10 * CLOCK_SECOND;
     for (bool listed = leave->host; listed;) {
@@ -230,7 +230,7 @@ static void await_host(struct leave *leave) {
     }
 }
 
-// Rights that another host uses stay: its mirrors are there.
+// Keep rights that another host uses for other mirrors.
 static struct error *withdraw(struct leave *leave) {
     AUTO_TEXT owner = NULL;
     struct join_left left = {.text = {.max = 65536}};
@@ -286,7 +286,7 @@ static struct error *leave_worker(struct leave *leave) {
     return NULL;
 }
 
-// --context must be this worker; without its Secret, at least no other one.
+// --context must be this worker; without the Secret, at least no other worker.
 static struct error *check_worker(const struct leave *leave) {
     const char *uid = leave->secret ? object_annotation(leave->secret, JOIN_UID) : NULL;
     if (uid && strcmp(uid, leave->worker.uid) != 0)
@@ -297,7 +297,7 @@ static struct error *check_worker(const struct leave *leave) {
     return NULL;
 }
 
-// The error for a worker that did not join, with `more` at its end.
+// The error for a worker that did not join, with `more` at the end.
 static struct error *no_such_worker(struct leave *leave, const char *more) {
     const struct config *config = leave->setup.config;
     AUTO_BUFFER(names, 65536);

@@ -91,7 +91,7 @@ struct error *join_print_rights(const struct join *join, struct buffer *out) {
     return rbac_print(&join->rights, &join->setup, out);
 }
 
-// Marks the account with the management cluster of its host.
+// Marks the account with the host's management cluster.
 static struct error *mark_account(const struct join *join, struct json *object) {
     if (strcmp(json_string_or(json_get(object, "kind"), ""), "ServiceAccount") != 0)
         return NULL;

@@ -50,7 +50,7 @@ static void offer_words(struct completing *completing, const char *const *words)
         offer(completing, "", *words, NULL);
 }
 
-// An item for each name in a list of the host, with `description` of it.
+// An item for each name in a list of the host, with `description`.
 static void offer_items(struct completing *completing, const char *path, const char *before, const char *name,
                         const char *description) {
     AUTO_JSON list = NULL;
@@ -176,7 +176,7 @@ int main_complete(char **words, bool for_kubectl) {
     else if (call->command)
         offer_operand(&completing);
     remote_close(call->remote);
-    if (for_kubectl) // 2: no space after it; 4: no files
+    if (for_kubectl) // 2: no space after the word; 4: no files
         printf(":%d\n", completing.files ? 0 : completing.partial ? 6 : 4);
     else if (completing.files)
         puts(COMPLETE_FILES);

@@ -72,7 +72,7 @@ static struct error *unknown_flag(const struct subcommand *command, const char *
                      meant ? meant : "", meant ? "?" : "");
 }
 
-// `name` NULL: by its letter.
+// `name` NULL: by letter.
 static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter) {
     for (size_t i = 0; i <= command->n_flags; i++) {
         const struct flag *flag = i < command->n_flags ? &command->flags[i] : &flag_help;
@@ -177,7 +177,7 @@ struct error *flags_parse(struct call *call, char **arguments) {
     return error;
 }
 
-// Replaces the value by the word that it is, in any case of letters.
+// Replaces the value by the equal word, in any case of letters.
 static struct error *check_word(const char *before, const char **value, const char *const *words) {
     for (size_t i = 0; words[i]; i++)
         if (strcasecmp(*value, words[i]) == 0) {

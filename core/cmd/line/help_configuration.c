@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf help configuration [KEY]`: the keys as the tables that read them know them. docs/configuration.md has its
-// output.
+// `wharf help configuration [KEY]`: the keys from the tables of the reader. docs/configuration.md has its output.
 #include "core/cmd/main.h"
 
 #include "core/base/suggest.h"
@@ -36,8 +35,7 @@ static void print_key(const struct config_key *key) {
     print_wrapped(key->help);
 }
 
-// "workers[].name" and "workers.name" are the same. The length of the part of `path` that is `key`; 0: it is another
-// one.
+// "workers[].name" and "workers.name" are the same. The length of the part of `path` that is `key`; 0: another one.
 static size_t match(const char *path, const char *key) {
     const char *at = path;
     while (*key != '\0')
@@ -48,7 +46,7 @@ static size_t match(const char *path, const char *key) {
     return (size_t)(at - path);
 }
 
-// The search for KEY and the keys below it.
+// The search for KEY and the keys below.
 struct key_question {
     const char *key; // NULL: all
     size_t found;
@@ -69,7 +67,7 @@ static void answer(void *ctx, const struct config_key *key) {
     print_key(key);
 }
 
-// The nearest one, or the first that ends with it.
+// The nearest key, or the first that ends with KEY.
 static struct error *unknown(const struct key_question *question) {
     const char *meant = NULL;
     AUTO_TEXT tail = text_format(".%s", question->key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf help --man DIR`: a manual page (mdoc(7)) of each command, from the same tables as its help.
+// `wharf help --man DIR`: a manual page (mdoc(7)) of each command, from the same tables as the help texts.
 #include "core/cmd/main.h"
 
 #include "core/base/text.h"
@@ -10,7 +10,7 @@
 
 #define DATE "January 2, 2026" // a constant, so that builds are reproducible
 
-// One line of running text, its sentences on lines of their own; requests of mdoc are escaped.
+// One line of running text with each sentence on a separate line; escapes requests of mdoc.
 static void put_text(FILE *out, const char *text, size_t len) {
     bool at_start = true;
     for (size_t i = 0; i < len; i++) {
@@ -28,7 +28,7 @@ static void put_text(FILE *out, const char *text, size_t len) {
         fputc('\n', out);
 }
 
-// Paragraphs are divided by empty lines; lines that are indented are shown as they are.
+// Empty lines divide paragraphs; indented lines stay verbatim.
 static void put_paragraphs(FILE *out, const char *text) {
     bool literal = false, gap = false;
     for (const char *line = text; *line != '\0';) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table as kubectl prints it: each column is as wide as its widest cell.
+// A table as in kubectl's output: each column is as wide as the widest cell.
 #ifndef WHARF_CMD_TEXT_TABLE_H
 #define WHARF_CMD_TEXT_TABLE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management cluster, written with the
-// caller's own rights, so that they outlive the command and the host.
+// caller's own rights, so that orders outlive the command and the host.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/suggest.h"
@@ -70,7 +70,7 @@ static struct error *try_write(struct client *client, const char *namespace_, co
     return error;
 }
 
-// Reads, changes and writes the ConfigMap, again after a conflict; creates it if missing. An empty entry is removed.
+// Reads, changes and writes the ConfigMap, again after a conflict; creates a missing ConfigMap. Removes an empty entry.
 static struct error *order_write(struct client *management, const char *namespace_, const char *worker,
                                  const struct worker_order *order) {
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -116,7 +116,7 @@ static struct error *order_find_worker(struct remote *remote, const char *worker
     return error || *out ? error : no_such_worker(json_get(list, "items"), worker);
 }
 
-#define APPLIED_NS (15 * CLOCK_SECOND) // until a running host has applied an order, which it does within a second
+#define APPLIED_NS (15 * CLOCK_SECOND) // until a running host has applied an order: within a second
 #define APPLIED_AGAIN_NS (100 * CLOCK_MS)
 #define LOOK_NS (500 * CLOCK_MS) // between questions whether a worker is drained
 

@@ -39,7 +39,7 @@ static bool compare_objects(struct diff_walk *walk, const struct json *from, con
     return true;
 }
 
-// The name of an item; NULL if it has none.
+// The name of an item; NULL without one.
 static const char *name_of(const struct json *item) {
     static const char *const keys[] = {"name", "type", "groupName"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror that would be created, and how it differs from its workload.
+// The mirror that would be created, and the differences from the workload.
 
 #include "core/adapter/phase.h"
 #include "core/cmd/plan/plan.h"
@@ -133,7 +133,7 @@ void plan_report_phase(struct plan_object *object) {
         object->verdict = PLAN_NOT_DELEGATED;
 }
 
-// Why the mirror lacks a field of its workload.
+// Why the mirror lacks a field of the workload.
 static const char *why_removed(const struct kind *kind, const struct plan_change *change) {
     static const struct {
         const char *pointer, *why;
@@ -179,7 +179,7 @@ static bool report_difference(void *ctx, const struct plan_change *change) {
     return !lines->failed;
 }
 
-// Both get labels and annotations, so that these are compared one by one.
+// Both get labels and annotations, for a comparison one by one.
 static bool report_differences(struct plan_object *object) {
     AUTO_JSON from = json_copy(object->workload);
     struct json *metadata = json_get(from, "metadata");
@@ -202,7 +202,7 @@ static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, st
     return mirror_make(&context, out);
 }
 
-// The engine's checks before it places a workload.
+// The engine's checks before the placement of a workload.
 static bool is_accepted(struct plan_object *object) {
     struct adapter_call call;
     plan_begin_call(object, 0, WHARF_MIRROR_NONE, &call);

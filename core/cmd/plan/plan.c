@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf plan`: the loop over the objects, and its output.
+// `wharf plan`: the loop over the objects, and the output.
 #include "core/cmd/plan/plan.h"
 #include "core/base/memory.h"
 #include "core/cmd/main.h"
@@ -23,7 +23,7 @@ void plan_comment(struct buffer *out, const char *format, ...) {
     buffer_char(out, '\n');
 }
 
-// The value as JSON, truncated if it is long.
+// The value as JSON, truncated if long.
 static void show(const struct json *value, char out[VALUE_MAX + 4]) {
     AUTO_TEXT text = json_text(value, NULL);
     text_copy(out, VALUE_MAX, !text ? "?" : text);

@@ -22,7 +22,7 @@ struct plan_request {
 
 enum plan_verdict {
     PLAN_DELEGATED,     // every object of a supported kind would be delegated, and there is at least one
-    PLAN_NOT_DELEGATED, // nothing is invalid, but one of them would not, or there is none
+    PLAN_NOT_DELEGATED, // all valid, but not all placed, or none given
     PLAN_WRONG          // something is rejected, or could not be read or reached
 };
 
@@ -76,19 +76,17 @@ struct plan_object {
 // plan.c
 void plan_wrong(struct plan_object *object, const char *trouble);
 
-// input.c
-// All objects of a file; those of a list one by one. Anything else goes to `problems`.
+// input.c All objects of a file; the items of a list one by one. Anything else goes to `problems`.
 struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out);
 void plan_input_free(struct plan_input *input);
-// The status in a file: of its member "status", or the whole document.
+// The status in a file: the member "status", or the whole document.
 struct error *plan_input_status(const char *path, struct json **out);
 
-// kind.c
-// NULL: no adapter supports it. The adapter, or why there is none, is appended to `lines` unless that is NULL.
+// kind.c NULL: no adapter supports the kind. Appends the adapter, or why there is none, to `lines` unless NULL.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
 bool plan_understands(const struct kind *kind, const char *version);
-// Whether it is delegated to this host, and why.
+// Whether the object is delegated to this host, and why.
 void plan_judge_manager(struct plan_object *object);
 
 // names.c
@@ -106,7 +104,7 @@ void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_m
                      struct adapter_call *call);
 // Reports a result other than OK.
 void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
-// The phase of the workload as `value` has it.
+// The phase of the workload in `value`.
 wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
 
 // status.c
@@ -114,8 +112,7 @@ void plan_report_pods(struct plan_object *object);
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_report_status(struct plan_object *object);
 
-// worker.c
-// Adds the problems of the sources of workers if none of them has the worker.
+// worker.c Adds the problems of the sources of workers if no source has the worker.
 struct error *plan_worker_open(const struct plan_request *request, struct problems *problems, struct plan_worker *out);
 void plan_worker_close(struct plan_worker *worker);
 struct error *plan_try_mirror(struct plan_object *object);

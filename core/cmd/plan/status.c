@@ -76,7 +76,7 @@ static bool report_difference(void *ctx, const struct plan_change *change) {
     return !more->failed;
 }
 
-// The workload as it is after the write; NULL when out of memory.
+// The workload after the write; NULL when out of memory.
 static struct json *written(const struct plan_object *object, const struct json *patch) {
     struct json *after = json_copy(object->workload);
     AUTO_JSON body = json_new_object();
@@ -88,7 +88,7 @@ static struct json *written(const struct plan_object *object, const struct json 
     return NULL;
 }
 
-// The part of the workload that is shown: its name and status. NULL when out of memory.
+// The printed part of the workload: name and status. NULL when out of memory.
 static struct json *excerpt(const struct json *after) {
     AUTO_JSON shown = json_new_object();
     static const char *const members[] = {"apiVersion", "kind", "status"};
@@ -128,7 +128,7 @@ static bool report_written(struct plan_object *object, const struct json *mirror
     return yaml_print(shown, &object->more);
 }
 
-// The mirror as it would be in its worker, with the given status.
+// The mirror as in the worker, with the given status.
 static struct json *running_mirror(const struct plan_object *object) {
     struct json *mirror = json_copy(object->mirror);
     struct json *metadata = json_get(mirror, "metadata");

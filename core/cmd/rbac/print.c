@@ -100,7 +100,7 @@ static void print_binding(struct buffer *out, const struct rbac_options *options
         buffer_printf(out, "- apiGroup: " API "\n  kind: User\n  name: %s\n", options->user);
 }
 
-// A role with the rights of two scopes and its binding, or nothing if there are none.
+// A role with the rights of two scopes and the binding, or nothing without rights.
 static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
                        enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
     char role[RBAC_NAME_MAX];

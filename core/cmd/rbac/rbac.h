@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RBAC objects that give the host its rights in one cluster, as YAML with comments.
+// The RBAC objects for the host's rights in one cluster, as YAML with comments.
 #ifndef WHARF_CMD_RBAC_H
 #define WHARF_CMD_RBAC_H
 
@@ -18,10 +18,11 @@ struct rbac_options {
     const char *namespace_; // the host's own
     const char *account;    // the ServiceAccount, after which the roles are named
     const char *user;       // is bound too; NULL: only the ServiceAccount
-    // Writes are limited to these; reads are not, as the host watches a kind in all namespaces. None: no limit.
+    // Limits writes to these namespaces; no limit for reads, as the host watches a kind in all namespaces. None: no
+    // limit.
     char *namespaces[RBAC_NAMESPACES_MAX];
     size_t n_namespaces;
-    const struct rights *given; // of a worker, instead of those that the configuration takes; not owned; or NULL
+    const struct rights *given; // of a worker, instead of the configured ones; not owned; or NULL
 };
 
 // "a,b" into options->namespaces; free with rbac_options_clear.

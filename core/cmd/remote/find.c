@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PROXY_PATH "/api/v1/namespaces/%s/services/http:wharf:http/proxy"
-#define WELL_KNOWN "http://127.0.0.1:9440" // as `wharf init` and etc/wharf.yaml have it
+#define WELL_KNOWN "http://127.0.0.1:9440" // as in `wharf init` and etc/wharf.yaml
 #define WELL_KNOWN_PORT 9440
 #define UNIX "unix:"
 #define HTTPS "https://"
@@ -37,7 +37,7 @@ static struct error *add_place(struct remote *remote, const char *name, char *se
     return NULL;
 }
 
-// One that is wrong where it is not needed is usable.
+// A faulty configuration is usable if the fault is in an unused part.
 static struct error *read_config(struct remote *remote, const char *path) {
     struct problems problems = {.count = 0};
     struct error *error = config_load(path, &problems, &remote->config);
@@ -139,7 +139,7 @@ void remote_leave_place(struct remote *remote) {
     remote_forget_token(remote);
 }
 
-// The path of "unix:/run/wharf/9440.sock", also with further slashes as URLs have them; NULL: another kind of address.
+// The path of "unix:/run/wharf/9440.sock", also with further slashes as in URLs; NULL: another kind of address.
 static const char *socket_path(const char *server) {
     if (!text_has_prefix(server, UNIX))
         return NULL;
@@ -187,7 +187,7 @@ static struct error *use_place(struct remote *remote, const struct remote_place 
     return cluster_connect(&remote->host, "host", own ? own : endpoint_hold(remote->management.connection.endpoint));
 }
 
-// Why the place in use is not the host's; NULL: it is. free()
+// Why the place in use is not the host's; NULL: the host's. free()
 static char *probe(const struct remote *remote) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     struct error *error = ask_raw(remote->host.client, "/api/v1/status", &response);

@@ -20,10 +20,10 @@ struct remote_place {
 struct remote {
     struct remote_options options;
     struct config *config;     // of the host; or NULL
-    struct cluster management; // with an endpoint once it is loaded, with a client once it is open
+    struct cluster management; // with an endpoint once loaded, with a client once open
     bool management_checked;   // the management cluster is the host's
 
-    struct remote_place places[REMOTE_PLACES]; // in the order in which they are tried
+    struct remote_place places[REMOTE_PLACES]; // in the order of the attempts
     size_t n_places;
     char *missing; // the sources that name no place, for messages; NULL: none
 
@@ -52,11 +52,12 @@ void remote_leave_place(struct remote *remote);
 // The sentence for a host that was not reached; the next request tries all places again.
 struct error *remote_unreached(struct remote *remote, const char *result);
 
-// token.c. Obtains a token that the place in use may have, and makes the transport send it.
+// token.c. Obtains a token for the place in use, and adds the token to the transport.
 struct error *remote_send_token(struct remote *remote);
 void remote_forget_token(struct remote *remote);
 
-// remote.c. Loads the endpoint of the management cluster, unless it is loaded; the second one opens it too.
+// remote.c. Loads the endpoint of the management cluster, unless already loaded; the second function also opens the
+// endpoint.
 struct error *remote_load_management(struct remote *remote);
 struct error *remote_open_management(struct remote *remote);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command's way to the running host: its local address, or the service proxy of the management cluster's API server;
+// A command's way to the running host: the local address, or the service proxy of the management cluster's API server;
 // and to the management cluster itself, with the caller's own kubeconfig.
 #ifndef WHARF_CMD_REMOTE_H
 #define WHARF_CMD_REMOTE_H
@@ -55,7 +55,7 @@ struct error *remote_open_call(struct call *call);
 struct error *remote_open(const struct remote_options *options, struct remote **out);
 void remote_close(struct remote *remote); // NULL is fine
 
-// GET of a path of the host's API ("/api/v1/workers"). The errors are sentences of the host, or say how it was not
+// GET of a path of the host's API ("/api/v1/workers"). The errors are sentences of the host, or name the failed ways to
 // reached. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
 struct error *remote_get(struct remote *remote, const char *path, struct json **out);
 
@@ -73,8 +73,8 @@ struct error *remote_stream(struct remote *remote, const char *path, const struc
 struct error *remote_authorize(struct remote *remote);
 struct transport *remote_transport(struct remote *remote);
 const char *remote_prefix(const struct remote *remote);
-// The ServiceAccount "NAMESPACE/NAME" as which the host knows a caller whose own token it does not get; NULL: it has
-// that, or none was needed. free()
+// The ServiceAccount "NAMESPACE/NAME" of a caller who sends no other token; NULL: the caller has that, or none was
+// needed. free()
 char *remote_account(const struct remote *remote);
 // Whether the caller has a token that this address does not get, see token.c.
 bool remote_withholds_token(const struct remote *remote);
@@ -93,7 +93,7 @@ void remote_parameter(struct buffer *path, const char *name, const char *value);
 // Appends "PREFIX/KIND/NAMESPACE/NAME" for the object of the call.
 void remote_object_path(struct call *call, const char *prefix, struct buffer *out);
 
-// The host's item of a worker, a copy; NULL: it has none. `list`: all of them, or NULL.
+// The host's item of a worker, a copy; NULL: none. `list`: all items, or NULL.
 struct error *remote_worker(struct remote *remote, const char *name, struct json **out, struct json **list);
 
 // Pauses before a condition is checked again. False at once: `until_ns` (monotonic) is over.

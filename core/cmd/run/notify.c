@@ -65,7 +65,7 @@ static void send_status(struct notify *notify, const char *reason) {
         notify_send(notify, text);
 }
 
-// True: it runs.
+// True: the host runs.
 static bool check_start(struct notify *notify) {
     AUTO_BUFFER(reason, (size_t)16 * STATUS_MAX);
     if (notify->source.running(notify->source.ctx, &reason)) {
@@ -78,7 +78,7 @@ static bool check_start(struct notify *notify) {
     return false;
 }
 
-// False: it is over.
+// False: the host has stopped.
 static bool wait_for(struct notify *notify, int64_t ns) {
     struct pollfd wait = {.fd = notify->over_fd, .events = POLLIN};
     int got = poll(&wait, 1, ns == CLOCK_NEVER ? -1 : (int)(ns / CLOCK_MS) + 1);

@@ -16,7 +16,7 @@ struct notify;
 // The state to report. Called from the thread of notify.c only.
 struct notify_source {
     bool (*running)(void *ctx, struct buffer *waits_for); // false: `waits_for` may be filled with the reason
-    int64_t (*stalled_ns)(void *ctx);                     // since when the engine has made no progress; 0: it does
+    int64_t (*stalled_ns)(void *ctx);                     // since when the engine has made no progress; 0: progress
     void *ctx;
 };
 

@@ -101,7 +101,7 @@ void reload_compare(const char *path, const char *former, const char *text, stru
 struct reload {
     struct reload_options options;
     const struct config *config; // in use
-    struct config *reloaded;     // the same, once it is not that of the options; owned
+    struct config *reloaded;     // the same, if not from the options; owned
     struct sources *sources;
     struct source_objects *objects;
     struct folder_watcher *watcher;
@@ -109,7 +109,7 @@ struct reload {
     struct source_folder *folder; // NULL: none is configured
     char *first;                  // the text of the configuration at the start; NULL: not known
     uint64_t seen;                // hash of the text that was read last, in use or not
-    char *directory, *name;       // of its file
+    char *directory, *name;       // of the file
 };
 
 static void apply_workers(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
@@ -184,12 +184,12 @@ static void report_kinds(const struct adapters *adapters) {
     }
 }
 
-// A valid configuration with its adapters.
+// A valid configuration with the adapters.
 struct good {
     struct config *config;
     struct adapters *adapters; // NULL: no further ones
     const char *text;          // or NULL
-    struct buffer later;       // adapters that go on as they were
+    struct buffer later;       // unchanged adapters
 };
 
 static void use_config(struct reload *reload, struct good *good) {
@@ -198,7 +198,7 @@ static void use_config(struct reload *reload, struct good *good) {
         report_kinds(good->adapters);
         host_add_adapters(reload->options.host, good->adapters);
     }
-    host_configure(reload->options.host, config); // before the workers, which it may allow
+    host_configure(reload->options.host, config); // before the workers, which may depend on the plugins
     struct error *error = apply_config(reload, config);
     if (error) { // out of memory: as much as was possible
         log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
@@ -276,7 +276,7 @@ static struct error *start_watching(struct reload *reload) {
     TRY(watch_file(reload));
     TRY(apply_config(reload, reload->config));
     struct error *error = folder_watcher_start(reload->watcher);
-    return error ? error : source_objects_attach(reload->objects); // last: it runs until the host stops
+    return error ? error : source_objects_attach(reload->objects); // last: runs until the host stops
 }
 
 void reload_stop(struct reload *reload) {

@@ -9,7 +9,7 @@
 #include "core/config/config.h"
 #include "core/host/host.h"
 
-// The whole file, free(); NULL if it cannot be read.
+// The whole file, free(); NULL if unreadable.
 char *reload_text(const char *path);
 
 // Appends the keys that differ between the two texts, in YAML, and that take effect only after a restart: "seal,
@@ -21,7 +21,7 @@ struct reload_options {
     const struct config *config;   // in use; outlives it
     const char *adapter_directory; // --adapters, or NULL; outlives it
     const char *text;              // reload_text() from before the configuration was read; copied; may be NULL
-    // Around each reading again; `used`: it took effect. On a thread of their own.
+    // Around each reload; `used`: the new configuration took effect. On a separate thread.
     void (*reloading)(void *ctx);
     void (*reloaded)(void *ctx, bool used);
     void *ctx;

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The HTTP servers of a host: one at its address, one at its Unix socket. Each has its own connections and bounds, so
+// The HTTP servers of a host: one at its address, one at its Unix socket. Each has separate connections and bounds, so
 // that a flood at the port takes no place from callers on the machine.
 struct serving {
     struct http_server *port, *local; // NULL: none

@@ -22,7 +22,7 @@ struct signals {
     pthread_t thread;
     int64_t asked_ns; // of the first request to stop, 0: none; used by the thread only
     pthread_mutex_t mutex;
-    void (*stop)(void *ctx); // under `mutex`, like those below
+    void (*stop)(void *ctx); // under `mutex`, like the following
     void *ctx;
     bool asked;
     void (*reload)(void *ctx);
@@ -105,7 +105,7 @@ static void *signals_main(void *arg) {
 // The last log lines may show the cause.
 static void on_crash(int number) {
     (void)log_flush(CRASH_LINES_NS);
-    (void)raise(number); // takes its default action once this returns
+    (void)raise(number); // the default action follows the return
 }
 
 // Only where no other handler (of a sanitizer) is installed.

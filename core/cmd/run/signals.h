@@ -15,15 +15,15 @@
 
 struct signals;
 
-// Starts a thread for them. Call before any other thread is created, so that all inherit the signal mask.
+// Starts a thread for signals. Call before any other thread starts, so that all inherit the signal mask.
 struct error *signals_start(struct signals **out);
 
-// `stop(ctx)` is called when a stop is requested, immediately if it was already; on the signal thread or this one,
-// until signals_forget.
+// Calls `stop(ctx)` on a request to stop, immediately after an earlier request; on the signal thread or this one, until
+// signals_forget.
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx);
 void signals_forget(struct signals *signals);
 
-// The same for SIGHUP; NULL: it is ignored.
+// The same for SIGHUP; NULL: ignored.
 void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void *ctx);
 
 // Ends the thread. NULL is allowed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads `wharf status` shows and counts, and the wait for a host or its workers.
+// The selection of workloads for `wharf status`, and the wait for a host or the workers.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -32,7 +32,7 @@ struct selection {
     struct client *client;
     const struct json *kind; // of the host's adapters
     const char *version;
-    struct json *uids; // an object: those that are chosen
+    struct json *uids; // an object: the chosen items
 };
 
 static struct error *read_page(const struct selection *selection, const char *next, struct response *response) {

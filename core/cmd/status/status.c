@@ -129,7 +129,7 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
     return error ? error : status_filter_select(&asked->filter, asked->remote, json_get(*out, "items"));
 }
 
-// The columns of the terminal, where it limits the table.
+// The columns of the terminal, which limit the table.
 static size_t limit_of(const struct asked *asked) {
     struct winsize size;
     bool limited = asked->output == OUTPUT_TABLE && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
@@ -182,7 +182,7 @@ static struct error *print_overview(struct asked *asked) {
     return print_list(asked, &status_workers);
 }
 
-// The last printed row of each item, by its key.
+// The last printed row of each item, by key.
 struct watching {
     struct asked *asked;
     struct json *printed; // an object

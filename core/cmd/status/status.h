@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf status`: its columns (views.c) and its output (status.c), of selected workloads, at once or when the host
-// or its workers are ready (filter.c).
+// `wharf status`: columns (views.c) and output (status.c), for selected workloads, at once or when the host or the
+// workers are ready (filter.c).
 #ifndef WHARF_CMD_STATUS_H
 #define WHARF_CMD_STATUS_H
 
@@ -34,7 +34,7 @@ void status_fill(const struct status_view *view, bool wide, const struct json *i
 void status_add_titles(const struct status_view *view, bool wide, struct text_table *table);
 void status_add_row(const struct status_view *view, bool wide, const struct json *item, struct text_table *table);
 
-// The lines above the tables: the host, and its workloads by phase.
+// The lines above the tables: the host, and the workloads by phase.
 void status_print_summary(const struct json *status);
 
 struct status_wait {
@@ -54,7 +54,7 @@ struct status_filter { // NULL: any
 bool status_filter_narrows(const struct status_filter *filter);
 // Appends the parameters of /api/v1/workloads.
 void status_filter_query(const struct status_filter *filter, struct buffer *path);
-// Removes the items that the selector does not match. The host has no labels: they come from the management cluster,
+// Removes the items that the selector does not match. The host has no labels: labels come from the management cluster,
 // with the caller's rights.
 struct error *status_filter_select(const struct status_filter *filter, struct remote *remote, struct json *items);
 

@@ -62,7 +62,7 @@ static const char *age_cell(const struct json *item, const char *key, char cell[
     return cell;
 }
 
-// Joins texts with commas, as far as they fit.
+// Joins texts with commas, up to the buffer's size.
 static void join(char cell[STATUS_CELL_MAX], const char *text) {
     size_t len = strlen(cell);
     snprintf(cell + len, STATUS_CELL_MAX - len, "%s%s", len ? "," : "", text);

@@ -70,12 +70,13 @@ static void other_rules_kinds_and_causes_are_findings_of_their_own(void **state)
 
 static void every_rule_says_what_it_expects_and_where_it_is_written(void **state) {
     (void)state;
+#define ROW(id, name, where, expected) {name, where, expected},
+    static const char *const rows[N_RULES][3] = {RULES(ROW)};
     for (enum rule rule = RULE_FILE; rule < N_RULES; rule++) {
-        assert_non_null(rule_text(rule)->name);
-        assert_non_null(rule_text(rule)->where);
-        assert_non_null(rule_text(rule)->expected);
+        for (size_t text = 0; text < 3; text++)
+            assert_true(rows[rule][text][0] != '\0');
         for (enum rule other = RULE_FILE; other < rule; other++)
-            assert_string_not_equal(rule_text(rule)->name, rule_text(other)->name);
+            assert_string_not_equal(rows[rule][0], rows[other][0]);
     }
 }
 
