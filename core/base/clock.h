@@ -26,7 +26,7 @@ int64_t clock_ticks(void);
 // The processor time that the calling thread has used.
 int64_t clock_processor(void);
 
-// A condition whose timed waits are by CLOCK_MONOTONIC; pthread_cond_destroy().
+// A condition with timed waits by CLOCK_MONOTONIC; pthread_cond_destroy().
 void clock_condition_init(pthread_cond_t *out);
 // Waits for such a condition for at most `for_ns`. False: that time is over.
 bool clock_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t for_ns);
@@ -53,7 +53,7 @@ void clock_rfc3339(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 void clock_rfc3339_micro(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 
 // Reads RFC 3339 with any offset and any number of fraction digits. False if invalid, or not from 1824 to 2116: so the
-// difference of two times is in range, whoever wrote them.
+// difference of any two times is in range.
 bool clock_parse_rfc3339(const char *text, int64_t *wall_ns);
 
 // Reads a Go duration ("1h30m", "250ms", "0"), not negative (time.ParseDuration). False if invalid or out of range.

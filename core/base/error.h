@@ -51,7 +51,7 @@ void error_free(struct error *error);
 // For __attribute__((cleanup)).
 void error_cleanup(struct error **error);
 
-// Returns the error of a step from the calling function, whose resources have the cleanup attribute.
+// Returns the error of a step from the calling function, which needs cleanup attributes for all resources.
 #define TRY(step)                                                                                                      \
     do {                                                                                                               \
         struct error *error_of_step_ = (step);                                                                         \

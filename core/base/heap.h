@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary heap of timers, earliest first. A timer is embedded in its owner and stores its index, so it can be moved
-// and removed in O(log n).
+// A binary heap of timers, earliest first. A timer is embedded in the owner and stores the index, for moves and
+// removals in O(log n).
 #ifndef WHARF_BASE_HEAP_H
 #define WHARF_BASE_HEAP_H
 

@@ -24,15 +24,15 @@ struct local_socket {
     ino_t inode;
 };
 
-// Listens at an absolute path: mode 0600, or 0660 with a group (NULL: none). The folder is created if it is missing;
-// it, and the folders above, must be writable only by root and this user. Replaces the socket of a host that has ended.
+// Listens at an absolute path: mode 0600, or 0660 with a group (NULL: none). Creates a missing folder; the folder, and
+// all folders above, must be writable only by root and this user. Replaces the socket of a host that has ended.
 // ERROR_IO if a process listens there; ERROR_REFUSED for a file of another user, or one that is no socket.
 struct error *local_socket_listen(const char *path, const char *group, struct local_socket *out, int *fd);
 // Removes the file, unless it has been replaced. The zero value is fine.
 void local_socket_remove(struct local_socket *socket);
 
 // NULL: a host listens there, and only root, this user, or the user to whom root gave the folder can have made the
-// socket, or replace it. ERROR_NOT_FOUND without such a file, ERROR_REFUSED if somebody else can.
+// socket, or replace it. ERROR_NOT_FOUND without such a file, ERROR_REFUSED if another user can.
 struct error *local_socket_verify(const char *path);
 
 #endif

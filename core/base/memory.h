@@ -20,7 +20,7 @@ static inline size_t size_least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-// Makes room for `need` items of `size` bytes in the array whose address is at `array` (any T **), at least doubling
+// Makes room for `need` items of `size` bytes in the array with its address at `array` (any T **), at least doubling
 // its capacity; new items are zeroed. False: out of memory; nothing changed.
 bool array_reserve(void *array, size_t *capacity, size_t need, size_t size);
 

@@ -34,7 +34,7 @@ struct selector {
     size_t n_terms;
 };
 
-// ERROR_INVALID says what was found and expected; *out is cleared then.
+// ERROR_INVALID has the found and the expected text; *out is cleared then.
 struct error *selector_parse(const char *text, struct selector *out);
 void selector_clear(struct selector *selector); // also for __attribute__((cleanup))
 

@@ -22,11 +22,11 @@ struct shared_text {          // zero-initialised: none
 void shared_text_set(struct shared_text *to, char *text, size_t len);
 void shared_text_clear(struct shared_text *text); // none afterwards
 
-// If `text` shares nothing yet, makes it share the block of `other`, or if there is none a common run, which becomes a
-// block of both. Nothing changes if none is found, or when out of memory.
+// If `text` shares nothing yet, `text` shares the block of `other`, or else a common run, which becomes a block of
+// both. Nothing changes without a common run, or when out of memory.
 void shared_text_share(struct shared_text *text, struct shared_text *other);
 
-// The whole text; *joined, which is NULL at first, is set to what the caller has to free. NULL: none, or out of memory.
+// The whole text; *joined, NULL at first, becomes the memory that the caller frees. NULL: none, or out of memory.
 const char *shared_text_read(const struct shared_text *text, char **joined);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way to start a thread, and threads whose work is less urgent than that of others.
+// The one way to start a thread, and threads with less urgent work than others.
 #ifndef WHARF_BASE_THREAD_H
 #define WHARF_BASE_THREAD_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who could replace a file: whoever may write to a folder above it, or to one that holds a symlink in its path. The
-// path is resolved as by the kernel, one component at a time.
+// The users who could replace a file: all with write permission for a folder above, or for the folder of a symlink in
+// the path. The path is resolved as by the kernel, one component at a time.
 #include "core/base/trust.h"
 
 #include "core/base/text.h"
@@ -19,7 +19,7 @@
 #define MAX_LINKS 40 // as the kernel's (path_resolution(7))
 
 // A group without other members than the current user: root's, or the user's private group, which has the user's name
-// (a umask of 002 is common with those).
+// (a umask of 002 is common with private groups).
 static bool is_own_group(gid_t gid) {
     char user_text[RECORD_MAX], group_text[RECORD_MAX]; // of the reentrant functions: any thread may check
     struct passwd user_record, *user = NULL;
@@ -156,7 +156,7 @@ struct error *trust_file_check(const char *path) {
     struct statvfs mounted;
     char here[PATH_MAX];
     if (stat(path, &info) != 0 || (statvfs(path, &mounted) == 0 && (mounted.f_flag & ST_RDONLY) != 0))
-        return NULL; // who reads it says what is wrong
+        return NULL; // the reader reports the problem
     if (path[0] != '/' && !getcwd(here, sizeof(here)))
         return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
     AUTO_TEXT whole = text_resolve_path(here, path);

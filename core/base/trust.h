@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file that decides what runs with this process's rights could be changed or replaced by anybody else.
+// Whether another user could change or replace a file that decides which code runs with this process's rights.
 #ifndef WHARF_BASE_TRUST_H
 #define WHARF_BASE_TRUST_H
 
@@ -7,15 +7,15 @@
 
 #include <sys/stat.h>
 
-// Owned by root or the current user and writable by nobody else (except symlinks, whose mode is meaningless). `what` is
-// its name in the message.
+// Owned by root or the current user and not writable by others (except symlinks: their mode is meaningless). `what` is
+// the file's name in the message.
 struct error *trust_owner_check(const char *path, const char *what, const struct stat *info);
 
 // Checks every folder and every symlink in `path` (absolute). `resolved` is the path without symlinks.
 struct error *trust_folders_check(const char *path, char **resolved);
 
-// A file that is read and not run: it may be in a sticky folder itself. A file system that is mounted read-only (a
-// ConfigMap's in a pod, whose folder has mode 0777) is trusted as it is, and so is an anonymous pipe.
+// A data file, which may be directly in a sticky folder. Trusts a file system mounted read-only (a ConfigMap's in a
+// pod, with a folder of mode 0777) and an anonymous pipe.
 struct error *trust_file_check(const char *path);
 
 #endif

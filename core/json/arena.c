@@ -17,10 +17,10 @@ struct arena {
     struct block *blocks; // the first block, which contains the arena itself, is last in the list
     char *at;
     size_t left, next_size;
-    atomic_bool mixed; // one of its nodes has a descendant outside the arena
+    atomic_bool mixed; // a node has a descendant outside the arena
     atomic_size_t version;
     atomic_size_t
-        refs; // nodes that hold it (NODE_HOLDS_ARENA); atomic, since parts of one document may be used by two threads
+        refs; // nodes that hold the arena (NODE_HOLDS_ARENA); atomic, since two threads may use parts of one document
 };
 
 struct arena *arena_new(size_t size, size_t more) {

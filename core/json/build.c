@@ -45,7 +45,7 @@ struct json *json_new_object(void) {
 
 #define COPY_SIZE 1024 // initial arena size for the copy of a container; doubles
 
-// One node with its key and text in one block; no children.
+// One node with key and text in one block; no children.
 static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
     size_t key_size = with_key && node->string ? strlen(node->string) + 1 : 0;
     const char *text = node_text(node);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lookups in containers (node.h). Most are small and searched linearly. A container with several long searches gets an
-// index, so that any number of lookups in one document stays linear in its size: of an object's members by key, of an
-// array's items by position. It takes 32 to 96 bytes per member, or 8 to 16 per item, and is freed with the container.
-// If it cannot be allocated, lookups stay linear.
+// index, so that any number of lookups in one document stays linear in the size: of an object's members by key, of an
+// array's items by position. An index takes 32 to 96 bytes per member, or 8 to 16 per item, and is freed with the
+// container. Without memory for an index, lookups stay linear.
 #include "core/json/index.h"
 
 #include "core/base/memory.h"
@@ -195,7 +195,7 @@ void json_fix(struct json *value) {
 
 // -- many lookups in one object --
 
-#define FILTER_CHARS 6 // characters of a key that determine its filter bit
+#define FILTER_CHARS 6 // characters of a key that determine the filter bit
 
 void finder_init(struct finder *finder, const cJSON *object) {
     *finder = (struct finder){.object = object, .hint = object->child};

@@ -9,7 +9,7 @@
 
 #define INDEX_FAR 64          // members passed that make a search a long one
 #define INDEX_FAR_SEARCHES 8U // before there is an index
-#define INDEX_WIDE 1024       // members of an object whose index is kept after it was parsed
+#define INDEX_WIDE 1024       // members of an object that keeps an index after parsing
 
 struct index {
     struct map members; // of an object: key -> node
@@ -17,11 +17,11 @@ struct index {
     size_t count, capacity;
     size_t last; // position of the last item found, which is usually the one removed or replaced
 
-    // Of an array whose items are in its arena: the items by one of their members (items.c).
+    // For an array with all items in the array's arena: the items by one member (items.c).
     struct json_index keyed;
     char *keyed_by;      // that member's key; NULL: there is none
-    size_t version;      // the arena's when it was made: no item has changed since
-    unsigned unanswered; // far searches for an item by a member since it was made
+    size_t version;      // the arena's at the creation of the index: no item has changed since
+    unsigned unanswered; // far searches for an item by a member since the creation
 };
 
 // Must be called after a long search in a container without an index: the eighth creates one.

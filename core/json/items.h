@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds items of an array by an identifying member, such as a container's name. An index is built in one pass and then
-// finds each item in constant time; the array must not change while it is used. (Lookups by key and position need none:
+// Finds items of an array by an identifying member, such as a container's name. Building an index takes one pass, then
+// each lookup takes constant time; the array must not change meanwhile. (Lookups by key and position need none:
 // json_get and json_at are fast in wide containers, too.)
 #ifndef WHARF_JSON_ITEMS_H
 #define WHARF_JSON_ITEMS_H
@@ -8,8 +8,8 @@
 #include "core/base/map.h"
 #include "core/json/json.h"
 
-// The first item that is an object whose member `key` is the string `text`, or NULL. Repeated searches in a wide array
-// that was parsed or copied take constant time each, as long as its items do not change.
+// The first item that is an object whose member `key` is the string `text`, or NULL. Repeated searches in a wide parsed
+// or copied array take constant time each, as long as the items do not change.
 struct json *json_find_item(const struct json *array, const char *key, const char *text);
 
 // For lookups in a loop, and for positions:
@@ -20,7 +20,7 @@ struct json_index {
 
 struct json_place {
     struct json *item;
-    size_t at; // its position in the array
+    size_t at; // the position in the array
 };
 
 // Indexes all items that are objects with a string member `key`; of several with the same value, the first. If `array`

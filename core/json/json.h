@@ -4,7 +4,7 @@
 // U+0000, invalid UTF-8 is rejected. Nodes and allocator are cJSON's; parser and printer are not (docs/json.md has the
 // reasons).
 //
-// A value is owned by its container or, if it has none, by the caller. Values are not shared between threads.
+// The container owns a value, or the caller if there is no container. Values are not shared between threads.
 #ifndef WHARF_JSON_JSON_H
 #define WHARF_JSON_JSON_H
 
@@ -23,9 +23,9 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 // Deeper documents are rejected, when parsed and when built.
 #define JSON_MAX_DEPTH 512
 
-// Limits for parsing one document. A value takes 64 bytes, its key and its text, each with a NUL, rounded up to 8
-// (`[],` is 64 bytes for 3 of text). Each duplicate of a key counts. While an object of more than 64 members is parsed,
-// it takes another 32 to 96 bytes per member, which are not counted.
+// Limits for parsing one document. A value takes 64 bytes, the key and the text, each with a NUL, rounded up to 8
+// (`[],` is 64 bytes for 3 of text). Each duplicate of a key counts. Parsing an object of more than 64 members takes
+// another 32 to 96 bytes per member, which do not count.
 struct json_limits {
     size_t max_nodes;        // values; 0: JSON_MAX_NODES
     size_t max_bytes;        // bytes of memory, as defined above; 0: JSON_MAX_BYTES
@@ -67,7 +67,7 @@ const char *json_number_text(const struct json *value);        // the number's t
 // Arrays and objects.
 size_t json_size(const struct json *value);
 struct json *json_first(const struct json *value); // first item or member, or NULL
-struct json *json_next(const struct json *item);   // its next sibling, or NULL
+struct json *json_next(const struct json *item);   // the next sibling, or NULL
 const char *json_key(const struct json *member);   // NULL for items of arrays
 struct json *json_at(const struct json *array, size_t index);
 struct json *json_get(const struct json *object, const char *key); // NULL if absent or not an object
@@ -90,28 +90,28 @@ struct json *json_copy(const struct json *value);
 bool json_set(struct json *object, const char *key, struct json *value);
 bool json_append(struct json *array, struct json *value);
 
-// Replaces the items or members of `into` with those of `from`, a container of the same type (else false, and nothing
-// changed); `from` is then empty. Neither may contain the other.
+// Replaces the items or members of `into` with the content of `from`, a container of the same type (else false, and
+// nothing changed); `from` is then empty. Neither may contain the other.
 bool json_take_content(struct json *into, struct json *from);
 
 // Replaces `old`, a direct child of `parent`, with `value` and frees `old`. On failure as json_set.
 bool json_replace(struct json *parent, struct json *old, struct json *value);
 
-bool json_remove(struct json *object, const char *key);          // true if it existed
-void json_remove_child(struct json *parent, struct json *child); // frees it
+bool json_remove(struct json *object, const char *key);          // true if the member existed
+void json_remove_child(struct json *parent, struct json *child); // frees `child`
 struct json *json_detach(struct json *object, const char *key);  // now owned by the caller; NULL if absent
 void json_detach_child(struct json *parent, struct json *child); // `child` is now owned by the caller
 
-// Variants that leave the old value, with its key, readable until the caller frees it.
+// Variants that leave the old value and key readable until the caller frees the value.
 bool json_exchange(struct json *parent, struct json *old, struct json *value); // json_replace that does not free `old`
-void json_unlink_child(struct json *parent, struct json *child);               // json_detach_child, with its key
+void json_unlink_child(struct json *parent, struct json *child);               // json_detach_child, with the key
 
 // Sets the allocator of values; NULL for both: malloc and free. Existing values are freed with the new function. For
 // single-threaded programs.
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory));
 
-// From now on reading does not modify the value, so its memory may become read-only: no indexes are created, so lookups
-// in wide containers stay linear.
+// From now on reading does not modify the value, and the memory may become read-only: without new indexes, lookups in
+// wide containers stay linear.
 void json_fix(struct json *value);
 
 // Compares documents: members in any order, numbers by value (1 == 1.0; integers exactly, of any size).

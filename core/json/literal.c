@@ -96,7 +96,7 @@ static size_t put_utf8(uint32_t rune, char *out) {
     return 4;
 }
 
-// Decodes a \u escape; a high surrogate together with the low one after it.
+// Decodes a \u escape; a high surrogate together with the following low one.
 static size_t decode_unit(const char *text, size_t len, size_t *at, char *out) {
     uint32_t rune = (uint32_t)hex_unit(text + *at + 2);
     *at += 6;

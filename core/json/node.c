@@ -53,8 +53,8 @@ static void free_key(cJSON *node) {
         cJSON_free(node->string);
 }
 
-// Releases the arenas of freed holders, once nothing in them is traversed any more. `held` is a list of these holders,
-// linked by prev, which is now unused.
+// Releases the arenas of freed holders after the end of the traversal. `held` is a list of the holders, linked by prev,
+// which is now unused.
 static void drop_arenas(cJSON *held) {
     while (held) {
         cJSON *next = held->prev;
@@ -63,7 +63,7 @@ static void drop_arenas(cJSON *held) {
     }
 }
 
-// The children of each node are inserted before its next sibling, which makes this one list traversal.
+// Inserts the children of each node before the next sibling, so that one list traversal suffices.
 void node_free(cJSON *node) {
     cJSON *held = NULL;
     while (node) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to core/json: the nodes of the tree. They are cJSON nodes, from its allocator; links, key, text and type are
-// used as in cJSON (the last child of a container is first->prev). Additional data is in the fields that cJSON uses for
-// numbers, and is accessed only by the functions below:
+// Internal to core/json: the nodes of the tree. Nodes are cJSON's, from cJSON's allocator; links, key, text and type
+// are used as in cJSON (the last child of a container is first->prev). Additional data is in the fields that cJSON uses
+// for numbers, and is accessed only by the functions below:
 //
-//   valueint      node_line, node_set_line: where a value was read from YAML
-//   valuedouble   node_arena, node_set_arena: whose memory it is (arena.c)
-//   valuestring   of a container: node_index, node_set_index (index.c)
-//   type          besides cJSON's types and cJSON_StringIsConst: marks, and the number of long searches
+//   valueint node_line, node_set_line: where a value was read from YAML valuedouble node_arena, node_set_arena: the
+//   arena of the memory (arena.c) valuestring of a container: node_index, node_set_index (index.c) type besides cJSON's
+//   types and cJSON_StringIsConst: marks, and the number of long searches
 //
-// Numbers are cJSON_Raw with the token as it was read, and so are strings with U+0000 in them, as a whole literal with
-// its quotes.
+// Numbers are cJSON_Raw with the original token, and so are strings that contain U+0000, as a whole literal with
+// quotes.
 #ifndef WHARF_JSON_NODE_H
 #define WHARF_JSON_NODE_H
 
@@ -52,7 +51,7 @@ static inline bool node_is_container(const cJSON *node) {
     return node_type(node) == cJSON_Array || node_type(node) == cJSON_Object;
 }
 
-// The text of a scalar; NULL if it has none.
+// The text of a scalar; NULL without one.
 static inline const char *node_text(const cJSON *node) {
     return node_is_container(node) ? NULL : node->valuestring;
 }
@@ -60,8 +59,8 @@ static inline const char *node_text(const cJSON *node) {
 // cJSON's own flags are bits 8 and 9.
 enum node_mark {
     NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
-    NODE_HOLDS_ARENA = 1 << 11, // its arena lives at least as long as it: the root, and what was taken out of the root
-    NODE_KEYED = 1 << 16,       // an item that its array finds by a member (items.c): its changes are noted
+    NODE_HOLDS_ARENA = 1 << 11, // keeps the arena alive: the root, and nodes detached from the root
+    NODE_KEYED = 1 << 16,       // an item indexed by a member (items.c): changes are counted
     NODE_FIXED = 1 << 17        // a container that never gets an index (json_fix)
 };
 
@@ -84,7 +83,7 @@ static inline void node_set_searches(cJSON *container, unsigned searches) {
     container->type = (int)(others | searches << NODE_SEARCHES_SHIFT);
 }
 
-// The line on which a value read from YAML, or its key, begins; else 0.
+// The first line of a value read from YAML, or of its key; else 0.
 static inline int node_line(const cJSON *node) {
     return node->valueint;
 }
@@ -117,13 +116,13 @@ static inline void node_set_index(cJSON *container, struct index *index) {
     container->valuestring = (char *)index;
 }
 
-// Room for about `size` bytes of nodes. When they are used it grows by `more`, then by twice that, and so on. It has no
-// holder yet. NULL when out of memory.
+// Room for about `size` bytes of nodes. A full arena grows by `more`, then by twice that, and so on. A new arena has no
+// holder. NULL when out of memory.
 struct arena *arena_new(size_t size, size_t more);
 void *arena_take(struct arena *arena, size_t size);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
-void arena_drop(struct arena *arena); // the last holder frees it
+void arena_drop(struct arena *arena); // the last holder frees the arena
 // Number of changes of nodes with NODE_KEYED.
 size_t arena_version(const struct arena *arena);
 void arena_note_change(struct arena *arena);
@@ -143,23 +142,23 @@ static inline size_t node_size(size_t key_size, size_t text_size) {
 // As node_new, in an arena (NULL: separately allocated).
 cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_size);
 
-// A node with room for a key and a text of these sizes, NUL included; 0 leaves `string` or `valuestring` NULL. The
-// caller fills them. NULL when out of memory.
+// A node with room for a key and a text of the given sizes, NUL included; 0 leaves `string` or `valuestring` NULL. The
+// caller fills both. NULL when out of memory.
 cJSON *node_new(int type, size_t key_size, size_t text_size);
 
-// A string or, with U+0000 in it, the Raw node; without a key. `text` must be valid UTF-8.
+// A string, or the Raw node if the text contains U+0000; without a key. `text` must be valid UTF-8.
 cJSON *node_new_text(const char *text, size_t len);
 
 // A number; `token` must be valid (RFC 8259 section 6).
 cJSON *node_new_number(const char *token, size_t len);
 
-// A deep copy, in no container, with or without its key. NULL when out of memory or for NULL.
+// A deep copy, in no container, with or without the key. NULL when out of memory or for NULL.
 cJSON *node_copy(const cJSON *value, bool with_key);
 // As node_copy, in an arena, which may keep a partial copy when out of memory. A NULL arena is only for a node without
 // children.
 cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key);
 
-// Frees a node that is in no container, and everything below it, without recursion.
+// Frees a node that is in no container, and all descendants, without recursion.
 void node_free(cJSON *node);
 
 // Sets a separately allocated key (NULL: none). False when out of memory; nothing changed.
@@ -181,7 +180,7 @@ void node_swap(cJSON *container, cJSON *old, cJSON *node);
 struct literal {
     const char *text; // between the quotes
     size_t len;
-    bool escaped; // has escapes, so decoding makes it shorter
+    bool escaped; // has escapes, so decoding shortens the text
     bool has_nul; // contains \u0000
 };
 
@@ -204,13 +203,13 @@ cJSON *node_member_named(const cJSON *object, const char *key); // which ends wi
 cJSON *node_item(const cJSON *array, size_t at);
 size_t node_children(const cJSON *node); // how many
 
-// Must be called on changes of a container, to update its index. They do nothing without an index.
+// Update a container's index: call one on every change. No effect without an index.
 void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
 void index_drop(cJSON *container);
-// After it was parsed: most containers are not searched again. Who parses a wide one, such as the thread of a cluster,
-// pays for its index, rather than the engine.
+// Call after parsing: most containers are not searched again. The parsing thread, such as a cluster's, pays for the
+// index of a wide container, rather than the engine.
 void index_drop_narrow(cJSON *container);
 
 // Looks up many keys in one object; keys in the object's own order are found at once. The node found may be removed or

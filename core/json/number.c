@@ -40,8 +40,8 @@ size_t number_scan(const char *text, size_t len, size_t *bad) {
     return ok ? i : 0;
 }
 
-// A number without its notation: +-0.d1d2d3... * 10^exponent with d1 != 0 and the last digit != 0. The digits are those
-// of the token from `first` to `last`, the point between them skipped. Zero has no digits.
+// A number regardless of notation: +-0.d1d2d3... * 10^exponent with d1 != 0 and the last digit != 0. The digits are the
+// token's from `first` to `last`, without the point. Zero has no digits.
 struct decimal {
     bool negative;
     const char *first, *last; // both included; NULL for zero

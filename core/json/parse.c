@@ -102,7 +102,7 @@ static bool count_node(struct parser *parser, size_t key_size, size_t text_size)
     return true;
 }
 
-// A node with the key that was read before it, and room for text.
+// A node with the preceding key, and room for text.
 static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
     size_t key_size = parser->has_key ? parser->key.len + 1 : 0;
     if (!count_node(parser, key_size, text_size))
@@ -117,7 +117,7 @@ static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
     return node;
 }
 
-// Adds the node to its container. The last of several members with one key replaces the first.
+// Adds the node to the container. The last of several members with one key replaces the first.
 static bool attach(struct parser *parser, cJSON *node) {
     if (parser->depth == 0) {
         parser->root = node;
@@ -258,7 +258,7 @@ static bool take_value(struct parser *parser, bool *opened) {
     }
 }
 
-// After a value or an opening bracket of an empty container: closes what ends here. *more: a value follows.
+// After a value or an opening bracket of an empty container: closes finished containers. *more: a value follows.
 static bool take_ends(struct parser *parser, bool *more) {
     *more = false;
     while (parser->depth > 0) {
@@ -296,7 +296,7 @@ static bool take_document(struct parser *parser) {
 }
 
 // Nodes of Kubernetes objects take 3.8 to 4 times the size of the text. A document that takes more gets the rest in
-// small steps, since what is left of the last one is kept as long as the document.
+// small steps, since the rest of the last step stays as long as the document.
 static bool make_arena(struct parser *parser) {
     char c = peek(parser);
     if (c != '{' && c != '[')
@@ -330,7 +330,7 @@ struct error *json_parse_limited(const char *text, size_t len, const struct json
         *out = node_json(parser.root);
         return NULL;
     }
-    if (parser.arena && !parser.root) { // it has no holder yet
+    if (parser.arena && !parser.root) { // no holder yet
         arena_hold(parser.arena);
         arena_drop(parser.arena);
     }

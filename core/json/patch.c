@@ -29,7 +29,7 @@ struct diff {
 
 static bool diff_objects(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth);
 
-// A new member of the patch, not yet in it.
+// A new member, not yet in the patch.
 static cJSON *new_member(struct diff *diff, int type, const char *key) {
     size_t size = strlen(key) + 1;
     cJSON *node = node_new_in(diff->arena, type, size, 0);
@@ -79,7 +79,7 @@ static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, c
     return true;
 }
 
-// Adds the removal of members that are only in `from`; `kept` of its members are also in `to`.
+// Adds the removal of members that are only in `from`; `kept` members are also in `to`.
 static bool add_removed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t kept) {
     size_t left = 0;
     for (const cJSON *member = from->child; member; member = member->next)

@@ -11,7 +11,7 @@
 struct segment {
     const char *text;
     size_t len;
-    bool plain; // it certainly has no escapes
+    bool plain; // certainly without escapes
 };
 
 // *at is at a slash; advances to the next one or the end.
@@ -134,7 +134,7 @@ struct json *pointer_find(const struct json *root, const char *pointer) {
 static struct json *make_object(struct json *parent, const struct segment *segment) {
     struct json *object = json_new_object();
     char *key = unescape(segment);
-    bool made = json_set(parent, key, object); // also frees it when there is no key
+    bool made = json_set(parent, key, object); // also frees the value when there is no key
     free(key);
     return made ? object : NULL;
 }

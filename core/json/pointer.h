@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of an array or every
-// member of an object. (A member whose name is "*" is written "~2".)
+// member of an object. (A member named "*" is written "~2".)
 #ifndef WHARF_JSON_POINTER_H
 #define WHARF_JSON_POINTER_H
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
 
-// NULL if it is well-formed: "" or "/a/b", only ~0 ~1 (and ~2 where patterns are allowed) after a tilde.
+// NULL if well-formed: "" or "/a/b", only ~0 ~1 (and ~2 where patterns are allowed) after a tilde.
 struct error *pointer_check(const char *pointer, bool pattern);
 
 // The value at `pointer`, or NULL. "" is `root` itself; "-" never exists.
 struct json *pointer_find(const struct json *root, const char *pointer);
 
 // Sets the value at `pointer`; missing objects on the path are created; an index of an array must exist ("-" as the
-// last segment appends). Takes `value` as json_set does: false and freed when it cannot be set.
+// last segment appends). Takes `value` as json_set does: false and freed on failure.
 bool pointer_set(struct json *root, const char *pointer, struct json *value);
 
 // True if something was removed. Items of an array move up.
 bool pointer_remove(struct json *root, const char *pointer);
 
-// Calls `visit` for each value that a pattern matches, with its concrete pointer; stops when it returns false.
-// Returns false only if stopped or out of memory. The visitor must not change the document.
+// Calls `visit` for each value that a pattern matches, with the concrete pointer, until `visit` returns false. Returns
+// false only if stopped or out of memory. The visitor must not change the document.
 bool pointer_each(const struct json *root, const char *pattern,
                   bool (*visit)(void *ctx, const char *pointer, struct json *value), void *ctx);
 
 // Removes every value that a pattern matches; the number removed.
 size_t pointer_remove_all(struct json *root, const char *pattern);
 
-// The rest of a pattern after its first segment if that matches `key` (a member's name, or an item's index), or NULL.
+// The rest of a pattern after the first segment if that segment matches `key` (a member's name, or an item's index), or
+// NULL.
 const char *pointer_step(const char *pattern, const char *key);
 
-// True if `pointer`, as pointer_each gives it, matches the pattern.
+// True if `pointer`, in the form of pointer_each, matches the pattern.
 bool pointer_matches(const char *pattern, const char *pointer);
 
 // Appends "/" and the key, escaped.

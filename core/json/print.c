@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing. cJSON's own printer is not used: it limits neither depth nor size, and returns a text that must be copied.
+// Printing. cJSON's printer is unsuitable: without limits of depth and size, and with a result that must be copied.
 #include "core/json/node.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void break_line(struct buffer *out, size_t depth) {
         buffer_text(out, "    ");
 }
 
-// Prints a scalar or the opening bracket of a container, with the key if it is a member.
+// Prints a scalar or the opening bracket of a container, with a member's key.
 static bool print_start(const cJSON *node, bool member, bool lines, struct buffer *out) {
     if (member) {
         buffer_json_string(out, node->string, strlen(node->string));
@@ -96,7 +96,7 @@ char *json_text(const struct json *value, size_t *len) {
     AUTO_BUFFER(out, SIZE_MAX / 4);
     if (!json_print(value, &out))
         return NULL;
-    // The host keeps many texts: a buffer that grew by doubling would waste a third of its memory.
+    // The host keeps many texts: growing by doubling would waste a third of the memory.
     char *text = malloc(out.len + 1);
     if (!text)
         return NULL;

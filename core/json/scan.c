@@ -35,7 +35,7 @@ static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t
     return at;
 }
 
-// Scans outside of strings. The offset after the value's last byte; *ended is set if it is complete.
+// Scans outside of strings. Returns the offset after the value's last byte; sets *ended for a complete value.
 static size_t scan_nested(struct scan *scan, const char *text, size_t at, size_t len, bool *ended) {
     size_t depth = scan->depth;
     *ended = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the end of a JSON value by nesting: nothing is decoded or validated, so it is fast, and a text that arrives in
-// pieces is scanned only once. Validation is left to json_parse.
+// Finds the end of a JSON value by nesting: fast, since without decoding or validation, and with a single scan of a
+// text that arrives in pieces. Validation is left to json_parse.
 #ifndef WHARF_JSON_SCAN_H
 #define WHARF_JSON_SCAN_H
 
@@ -19,15 +19,15 @@ static inline size_t scan_space(const char *text, size_t at, size_t len) {
     return at;
 }
 
-// State of scanning a value: all zero before its first byte.
+// State of scanning a value: all zero before the first byte.
 struct scan {
     size_t depth; // number of open brackets
     bool in_string, escaped;
 };
 
-// Scans a value from *at, its first byte (or, with the same `scan`, the next byte not yet scanned). True: it ended, and
-// *at is after it. False: *at is `len`, and the value is incomplete. A number or a word ends at a comma, a bracket or
-// white space, so its end is not detected at the end of the text.
+// Scans a value from *at, the first byte (or, with the same `scan`, the next unscanned byte). True: *at is after the
+// value. False: *at is `len`, and the value is incomplete. A number or a word ends at a comma, a bracket or white
+// space, not at the end of the text.
 bool scan_value(struct scan *scan, const char *text, size_t *at, size_t len);
 
 #endif

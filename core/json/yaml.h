@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML input (libyaml): documents become JSON values that know their lines, for messages. Scalars are typed as
-// sigs.k8s.io/yaml types them (YAML 1.1: null, ~, true, yes, on, y and their opposites, integers in four bases, floats;
-// timestamps and quoted scalars are strings). Duplicate keys are an error, and so are keys that are null or floats.
-// Merge keys (<<) work; explicit keys win over merged ones. Aliases are allowed up to a limit on their total expansion;
-// more is rejected ("billion laughs").
+// YAML input (libyaml): documents become JSON values with line numbers for messages. Scalars get the types of
+// sigs.k8s.io/yaml (YAML 1.1: null, ~, true, yes, on, y and their opposites, integers in four bases, floats; timestamps
+// and quoted scalars are strings). Duplicate keys are an error, and so are keys that are null or floats. Merge keys
+// (<<) work; explicit keys win over merged ones. Aliases are allowed up to a limit on their total expansion; more is
+// rejected ("billion laughs").
 #ifndef WHARF_JSON_YAML_H
 #define WHARF_JSON_YAML_H
 
 #include "core/json/json.h"
 
 struct yaml {
-    struct json *value; // never NULL on success; an empty document is JSON null. It keeps its lines, also in copies
+    struct json *value; // never NULL on success; an empty document is JSON null. Copies keep the line numbers
 };
 
 // Reads exactly one document. Errors: "<name>:<line>:<column>: ...", ERROR_INVALID or ERROR_LIMIT.
@@ -19,7 +19,7 @@ struct error *yaml_parse(const char *name, const char *text, size_t len, struct 
 // Reads all documents of a stream into an array value.
 struct error *yaml_parse_all(const char *name, const char *text, size_t len, struct yaml *out);
 
-// The 1-based line on which the value at `pointer` (RFC 6901) starts; for a member, the line of its key. 0 if unknown.
+// The 1-based line on which the value at `pointer` (RFC 6901) starts; for a member, the line of the key. 0 if unknown.
 size_t yaml_line(const struct yaml *yaml, const char *pointer);
 
 // Prints a value as block-style YAML; strings are quoted where necessary. False when out of memory.

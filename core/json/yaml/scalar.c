@@ -47,7 +47,7 @@ static bool find_word(const char *text, size_t len, enum scalar *scalar) {
     return false;
 }
 
-// The base of the prefix; advances *text past it. A leading zero is octal, as in Go.
+// The base of the prefix; advances *text past the prefix. A leading zero is octal, as in Go.
 static unsigned take_base(const char **text) {
     const char *t = *text;
     if (t[0] != '0' || t[1] == '\0')
@@ -65,7 +65,7 @@ static unsigned digit_value(char c) {
     return letter >= 'a' && letter <= 'f' ? (unsigned)(letter - 'a') + 10 : 99;
 }
 
-// An integer with a prefix. False if it is not one.
+// An integer with a prefix. False for anything else.
 static bool resolve_based(const char *digits, unsigned base, bool negative, struct buffer *token, enum scalar *scalar) {
     uint64_t value = 0;
     bool overflow = false;
@@ -96,7 +96,7 @@ static bool resolve_integer(const char *text, struct buffer *token, enum scalar 
         bool leading_zero = digits == text + 1;
         if (!resolve_based(digits, base, negative, token, scalar))
             return false;
-        return *scalar != SCALAR_TOO_LARGE || !leading_zero; // then Go reads it as a float
+        return *scalar != SCALAR_TOO_LARGE || !leading_zero; // then Go reads a float
     }
     size_t len = strspn(digits, "0123456789");
     if (len == 0 || digits[len] != '\0')
@@ -156,7 +156,7 @@ enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token) {
         return SCALAR_STRING;
     AUTO_BUFFER(plain, SIZE_MAX / 4);
     for (size_t i = 0; i < len; i++)
-        if (text[i] != '_' || text[0] == '.') // Go drops underscores where it tries integers first
+        if (text[i] != '_' || text[0] == '.') // Go drops underscores where an integer is tried first
             buffer_char(&plain, text[i]);
     if (plain.failed) {
         token->failed = true;

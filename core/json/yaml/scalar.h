@@ -19,7 +19,8 @@ enum scalar {
     SCALAR_TOO_LARGE   // an integer beyond 64 bits that is not decimal
 };
 
-// For a number, `token` receives it as JSON (exactly, also decimal integers of any size). Out of memory: token->failed.
+// For a number, `token` receives the value as JSON (exactly, also decimal integers of any size). Out of memory:
+// token->failed.
 enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token);
 
 #endif

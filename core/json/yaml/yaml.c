@@ -94,7 +94,7 @@ static bool read_document(struct yaml_reader *reader, struct json **out) {
         return false;
     if (reader->event.type == YAML_STREAM_END_EVENT)
         return true;
-    // Document start, its root node, document end.
+    // Document start, root node, document end.
     AUTO_JSON value = reader_next(reader) ? node_json(reader_node(reader, 0)) : NULL;
     reader_drop_anchors(reader);
     if (!value || !reader_next(reader))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML nodes: libyaml's events become cJSON nodes, each with its line (yaml_reader.h, node.h).
+// YAML nodes: libyaml's events become cJSON nodes with lines (yaml_reader.h, node.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/yaml/scalar.h"

@@ -39,7 +39,7 @@ static yaml_scalar_style_t style_of(const char *text, size_t len, bool is_key) {
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     if (strchr(text, '\n'))
         return is_key ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_LITERAL_SCALAR_STYLE;
-    return YAML_PLAIN_SCALAR_STYLE; // the emitter quotes it if necessary
+    return YAML_PLAIN_SCALAR_STYLE; // the emitter adds quotes if necessary
 }
 
 static bool emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len, yaml_scalar_style_t style) {

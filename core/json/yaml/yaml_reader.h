@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to core/json: the state of the YAML parser, shared by its parts. Functions that return a node return NULL on
+// Internal to core/json: the state of the YAML parser, shared by all parts. Functions that return a node return NULL on
 // failure and set the reader's error.
 #ifndef WHARF_JSON_YAML_READER_H
 #define WHARF_JSON_YAML_READER_H
@@ -43,7 +43,7 @@ bool reader_next(struct yaml_reader *reader);
 // Reads the node that begins with the current event, nested in `depth` containers. Ends at the node's last event.
 cJSON *reader_node(struct yaml_reader *reader, size_t depth);
 
-// Registers the anchor of the current event; *out is NULL if it has none. The caller sets the node when it is complete.
+// Registers the anchor of the current event; *out is NULL without an anchor. The caller sets the node when complete.
 bool reader_open_anchor(struct yaml_reader *reader, struct anchor **out);
 
 // A copy of the node that the current alias refers to.
