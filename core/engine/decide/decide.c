@@ -12,8 +12,8 @@ uint32_t decide_name_hash(const char *name) {
     return hash ? hash : 1;
 }
 
-// A mirror with a newer attempt than the annotations, or the only mirror: the annotations are corrected to name it.
-// Never while the mirror that they name is reachable.
+// The mirror that the corrected annotations shall name: one with a newer attempt, or the only one. None while the
+// annotated mirror is reachable.
 static const struct mirror_facts *adoptable(const struct decide_facts *f) {
     const struct mirror_facts *best = NULL, *current = decide_placed(f);
     uint32_t least = f->workload->attempt;
@@ -40,10 +40,10 @@ static bool has_frozen(const struct decide_facts *f) {
 
 static struct action finished(const struct decide_facts *f) {
     const struct mirror_facts *m = decide_placed(f);
-    if (!m) // another one of it is adopted, and deleted, once its worker is identified
+    if (!m) // the host adopts or deletes another mirror once its worker is identified
         return (struct action){.type = ACTION_NONE, .blocked = has_frozen(f), .why = "finished"};
     struct action copy = decide_status(f, "finished");
-    // A status that the management cluster keeps rejecting does not keep a mirror forever.
+    // A status that the management cluster rejects again and again does not keep a mirror forever.
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
@@ -63,7 +63,7 @@ static struct action finished(const struct decide_facts *f) {
     return action_on_mirror(ACTION_DELETE, m, "finished");
 }
 
-// A held mirror that may be the workload's and blocks it until it is proven or gone; or NULL.
+// An unproven mirror that may be the workload's and blocks the workload; or NULL.
 static const struct mirror_facts *unproven(const struct decide_facts *f) {
     if (decide_placed(f))
         return NULL;
@@ -105,7 +105,7 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     struct action result = f->also_run_until_ns > f->now_ns
                                ? action_wait_until(f->also_run_until_ns, WAITING_ALSO_RUN, 0)
                                : placement_move(f, "new");
-    // A workload that cannot be placed yet may still owe a status.
+    // A workload without a placement may still need a status.
     if (result.type != ACTION_PLACE && result.type != ACTION_GIVE_UP && decide_status_is_due(f)) {
         struct action copy = decide_status(f, result.why);
         if (copy.type == ACTION_STATUS)

@@ -100,7 +100,7 @@ struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_
 bool decide_status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && followed->name_only) // its status is read first
+    if (followed && followed->name_only) // read the status first
         return false;
     return w->status_due || (w->status_held && w->statuses.at_ns <= f->now_ns);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of decide() share.
+// Helpers shared by the files of decide().
 #ifndef WHARF_ENGINE_DECIDE_PARTS_H
 #define WHARF_ENGINE_DECIDE_PARTS_H
 
@@ -10,34 +10,34 @@ struct action action_in_flight(const char *why);
 struct action action_blocked(enum waiting waiting, size_t cluster);
 struct action action_wait_until(int64_t at_ns, enum waiting waiting, size_t cluster);
 struct action action_on_mirror(enum action_type type, const struct mirror_facts *mirror, const char *why);
-// When the worker, unreachable since `since_ns`, is given up; `worker` NULL: it is not configured any longer.
+// The time to give up a worker that is unreachable since `since_ns`; `worker` NULL: removed from the configuration.
 int64_t decide_given_up_ns(const struct decide_facts *f, const struct worker_facts *worker, int64_t since_ns);
-// Writes are allowed there.
+// The host may write in the worker.
 bool decide_is_usable(const struct decide_facts *f, size_t cluster);
 const struct mirror_facts *decide_mirror_in(const struct decide_facts *f, size_t cluster);
-// When the next request about it may be sent.
+// The time of the next request about the mirror.
 int64_t decide_request_at_ns(const struct mirror_facts *m);
 bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m);
-// Removes the host's finalizer, with the resourceVersion that was seen.
+// Removes the host's finalizer at the resourceVersion that was seen.
 struct action decide_release(const struct mirror_facts *m, const char *why);
 bool decide_may_release(const struct decide_facts *f, const struct mirror_facts *m);
 struct action decide_place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why);
-// `write` to the workload, or why it has to wait. Rule 5: one in flight.
+// `write` to the workload, or the reason to wait. Rule 5: one request in flight.
 struct action decide_if_writable(const struct decide_facts *f, struct action write);
 bool decide_status_is_due(const struct decide_facts *f);
 struct action decide_status(const struct decide_facts *f, const char *why);
-// `action` for a suspended workload: without anything else to do, what the management cluster's Kueue says is waited
-// for.
+// `action` for a suspended workload. Without other work, the reason to wait is the state in the management cluster's
+// Kueue.
 struct action decide_queued(const struct decide_facts *f, struct action action);
-// A mirror in an unreachable cluster that may be the workload's, and is not given up yet.
+// A mirror in an unreachable cluster that may be the workload's, and that the host has not given up yet.
 bool decide_may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns);
-// Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to when to try again; sets *pending to the cluster of a
-// mirror that is not the current one and may still run: unwanted, or newer and being deleted, and not given up.
+// Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to the next try. Sets *pending to the cluster of
+// another mirror that may still run: unwanted, or newer and being deleted, and not given up.
 struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
                                      bool *is_blocked);
-// Rule 6: a finished workload is not run again; its final status is written even if the mirror is gone.
+// Rule 6: a finished workload does not run again. The host writes the final status even if the mirror is gone.
 struct action decide_final_status(const struct decide_facts *f);
-// Of a disputed workload: its mirror is followed, and neither moved nor replaced.
+// A disputed workload: the host follows the mirror, and neither moves nor replaces it.
 struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current);
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
 

@@ -16,7 +16,7 @@ static bool is_unresumed(const struct workload_facts *w, const struct mirror_fac
     return m->suspended && !m->left_suspended && !m->queued && !m->finished && !m->being_deleted && !w->suspended;
 }
 
-// The mirror exists and its cluster is reachable (or is waited for).
+// The mirror exists, and its cluster is reachable or expected back.
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && decide_is_usable(f, m->cluster)) {
@@ -24,7 +24,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
             return action_on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
         later_ns = decide_request_at_ns(m);
     }
-    // What a guard that does not know of this host suspended, it would suspend again.
+    // A guard without this host's heartbeat would suspend the mirror again.
     bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
     if (update_is_due(m) && !stopped && !m->busy && !m->being_deleted && decide_is_usable(f, m->cluster)) {
         later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);
@@ -59,8 +59,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     return f->workload->suspended ? decide_queued(f, copy) : copy;
 }
 
-// Its worker is drained: what has started goes on until drainTimeout. Rule 2: the mirror is deleted first; the workload
-// is placed again once it is known to be gone.
+// The worker is drained: started mirrors go on until drainTimeout. Rule 2: the host deletes the mirror first, and
+// places the workload again once the mirror is known to be gone.
 static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected ||
@@ -92,8 +92,8 @@ struct action decide_final_status(const struct decide_facts *f) {
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_FINAL_STATUS, 0) : copy;
 }
 
-// Its worker is unreachable: after workerLostTimeout, and once a guard has certainly stopped it, the workload is
-// rescheduled. `worker` NULL: it is not configured.
+// The worker is unreachable: the host reschedules the workload after workerLostTimeout, and once a guard has
+// certainly stopped the mirror. `worker` NULL: removed from the configuration.
 static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m,
                                  const struct worker_facts *worker, int64_t since_ns, enum waiting waiting) {
     const struct workload_facts *w = f->workload;
@@ -120,7 +120,7 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
             copy.at_ns = clock_earlier(copy.at_ns, until_ns);
         return copy;
     }
-    // A request sent just before the worker was lost may still take effect.
+    // A request sent just before the loss may still take effect.
     const struct mirror_facts *there = decide_mirror_in(f, w->cluster);
     if (!w->suspended && there && there->busy)
         return action_in_flight("a request about its mirror is in flight");
@@ -130,8 +130,8 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
                                                                : "its worker is unreachable");
 }
 
-// Rule 2: an earlier create has an unknown outcome, and its worker, which was given up, is reachable again: its watch
-// may not show yet what is there, so it is read.
+// Rule 2: the outcome of an earlier create is unknown, and its worker, given up before, is reachable again. The watch
+// may lag, so the host reads the mirror.
 static bool ask_for_earlier(const struct decide_facts *f, struct action *action) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
         const struct worker_facts *worker = &f->workers[m->cluster];
@@ -150,8 +150,8 @@ static bool ask_for_earlier(const struct decide_facts *f, struct action *action)
     return false;
 }
 
-// It would not be placed in its worker now: it is placed elsewhere once it is known that no create has had, or will
-// have, an effect there. `next_ns`: when it may be placed there after all.
+// The worker is no longer a candidate: the host chooses another one once no create can have had, or will have, an
+// effect there. `next_ns`: when the worker may be a candidate again.
 static struct action leave_worker(const struct decide_facts *f, const struct mirror_facts *m, int64_t next_ns) {
     const struct workload_facts *w = f->workload;
     int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
@@ -165,8 +165,8 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
         .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "its mirror may have been created"};
 }
 
-// No mirror of it was seen, and an author may have written the record: it is treated as a new workload that asks for
-// this worker.
+// No mirror was seen, and an author may have written the annotations: the host treats the workload as a new one that
+// requests this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;
     if (f->also_run_until_ns > f->now_ns)
@@ -174,7 +174,7 @@ static struct action create_unproven(const struct decide_facts *f, const struct 
     return placement_permits(f, create.cluster, &next_ns) ? create : leave_worker(f, m, next_ns);
 }
 
-// Its worker is reachable and the mirror does not exist.
+// The worker is reachable and the mirror does not exist.
 static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
@@ -208,7 +208,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     int64_t unsettled_ns = w->attempt > 1 ? placement_unsettled_until_ns(f) : 0;
     if (unsettled_ns > f->now_ns)
         return action_wait_until(unsettled_ns, WAITING_SETTLING, 0);
-    if (w->record_unsure) // rule 4: it may be recorded elsewhere; the resourceVersion of this write decides
+    if (w->record_unsure) // rule 4: the annotations may name another worker; the resourceVersion of this write decides
         return placement_move(f, "it is not known where it was placed last");
     struct action ask;
     if (ask_for_earlier(f, &ask))
@@ -225,7 +225,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return f->own_record ? create : create_unproven(f, m, create);
 }
 
-// Rule 9: nothing is changed in its worker; only the status already known is copied.
+// Rule 9: the host writes nothing in the worker, and copies only a status that it already has.
 static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
     struct action copy = current ? decide_status(f, "follows its mirror") : action_none(NULL);
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_IDENTITY, f->workload->cluster) : copy;

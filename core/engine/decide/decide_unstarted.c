@@ -10,7 +10,7 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
            !f->workload->suspended;
 }
 
-// Nothing that could still start it or show that it has started is under way.
+// No write is under way that could start the mirror, and no sign of a start.
 static bool may_withdraw(const struct decide_facts *f, const struct mirror_facts *m) {
     return !m->busy && !m->unsure && !f->busy && f->placing && f->management_connected;
 }
@@ -23,7 +23,7 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         if (!may_withdraw(f, m)) {
-            otherwise.blocked = true; // decided again once the management cluster is connected
+            otherwise.blocked = true; // the decision follows once the management cluster is connected
             return otherwise;
         }
         struct action withdraw = action_on_mirror(ACTION_DELETE, m, "it did not start in time");
@@ -63,7 +63,7 @@ bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns) {
     return false;
 }
 
-// Rule 9: an unreachable or unknown worker might accept it; only what workers answered counts.
+// Rule 9: an unreachable or unknown worker might accept the workload; only answers of workers count.
 static bool is_in_doubt(const struct decide_facts *f, const struct worker_facts *worker) {
     if (!worker->name || worker->refused)
         return false;
@@ -73,7 +73,8 @@ static bool is_in_doubt(const struct decide_facts *f, const struct worker_facts 
            worker->lost_since_ns + f->lost_timeout_ns > f->now_ns;
 }
 
-// At least one worker that can be asked has rejected it or not started it, none is in doubt, and nothing of it is left.
+// At least one worker rejected the workload or did not start the mirror, no worker is in doubt, and no mirror is
+// left.
 static bool is_refused_by_all(const struct decide_facts *f) {
     bool refused = false;
     if (f->view && f->view->waits_for_limit)

@@ -12,7 +12,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     const struct mirror_facts *current = decide_placed(f);
     if (!current || current == m || f->workers[w->cluster].frozen)
         return false;
-    // Rule 2: the annotated mirror stays, whatever the other one's attempt.
+    // Rule 2: the annotated mirror stays, even against a newer attempt.
     return m->attempt == w->attempt || (m->proven && decide_is_there(f, current) && !current->being_deleted);
 }
 
@@ -21,7 +21,7 @@ bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) 
            !is_unwanted(f, m);
 }
 
-// True while a mirror in an unreachable cluster is not given up yet; lowers *waiting_ns to when it will be.
+// Whether a mirror in an unreachable cluster is not given up yet; lowers *waiting_ns to that time.
 static bool is_waited_for(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
     const struct worker_facts *worker = &f->workers[m->cluster];
     int64_t until_ns = decide_given_up_ns(f, worker, worker->lost_since_ns);
@@ -35,7 +35,7 @@ bool decide_may_run(const struct decide_facts *f, const struct mirror_facts *m, 
     return !decide_is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
 }
 
-// Held, and deleted as the Event MirrorHeld asks.
+// Unproven, and being deleted, as Event MirrorHeld requests.
 static bool is_held_and_deleted(const struct decide_facts *f, const struct mirror_facts *m) {
     return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy;
 }
@@ -58,7 +58,7 @@ struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *wait
                 *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
             continue;
         }
-        // Rule 7: no orphan is deleted before both lists are complete.
+        // Rule 7: orphans stay until both lists are complete.
         if (!decide_is_usable(f, m->cluster) || !f->management_listed) {
             *is_blocked = true;
             bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;

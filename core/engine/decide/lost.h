@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// onWorkerLost: whether a workload whose worker is lost waits for it, however long that takes.
+// onWorkerLost: whether a workload waits for its lost worker without a time limit.
 #ifndef WHARF_ENGINE_LOST_H
 #define WHARF_ENGINE_LOST_H
 

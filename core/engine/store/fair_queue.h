@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries that wait for a place in the window of one cluster. The engine makes the request when the entry's turn comes.
-// Classes take turns by weight, so that none starves; within a class the flows (a kind in a namespace) take turns, so
-// that many objects of one author do not delay those of another; a flow is first in, first out. placement_queue.c
-// visits waiting entries in the same turns, in rounds.
+// Entries that wait for the window of one cluster. The engine builds the request when the entry's turn comes. Classes
+// take turns by weight, so that none starves. Within a class the flows (a kind in a namespace) take turns, so that
+// many objects of one author do not delay those of another. A flow is first in, first out. placement_queue.c visits
+// waiting entries in the same turns, in rounds.
 #ifndef WHARF_ENGINE_FAIR_QUEUE_H
 #define WHARF_ENGINE_FAIR_QUEUE_H
 
@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 enum work_class {
-    WORK_FINAL_STATUS, // of a workload that has finished
+    WORK_FINAL_STATUS, // final statuses of workloads
     WORK_DELETE,       // deletions and suspensions, and finalizers
-    WORK_CREATE,       // placements and creates, and the reads that they wait for
-    WORK_STATUS,       // other statuses: a later one has more changes
+    WORK_CREATE,       // placements, creates, and reads that precede creates
+    WORK_STATUS,       // other statuses: waiting merges changes
     WORK_REFRESH,      // changes of mirrors, reads
     WORK_CLASSES
 };
@@ -56,8 +56,8 @@ struct fair_queue {
 void fair_queue_init(struct fair_queue *queue, uint64_t seed);
 void fair_queue_free(struct fair_queue *queue); // does not touch the nodes
 
-// Puts `node` into a class. A node of this class of this queue keeps its place. False: out of memory, and the node is
-// in no queue.
+// Puts `node` into a class. A node that is already there keeps its place. False: out of memory, and no queue holds
+// the node.
 bool fair_queue_put(struct fair_queue *queue, struct fair_node *node, struct entry *entry, enum work_class work,
                     uint32_t kind, const char *namespace_, size_t namespace_len);
 void fair_queue_remove(struct fair_node *node); // also a node in no queue
@@ -65,8 +65,8 @@ void fair_queue_remove(struct fair_node *node); // also a node in no queue
 // Removes the next entry; NULL: the queue is empty.
 struct entry *fair_queue_next(struct fair_queue *queue);
 
-// The next entry of a class that this round has not visited, in turns; it stays in the queue. NULL: none is left. A
-// round ends when the next one begins; the turns go on.
+// The next entry of a class that this round has not visited, in turns, without removing it. NULL: none is left. The
+// next round begins where this one ended.
 void fair_queue_begin_round(struct fair_queue *queue);
 struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A count of beginnings within the last minute, or another window: those of the present window, and the overlapping
-// part of the window before.
+// A count of starts within a sliding window, by default a minute: those of the present window, and a share of the
+// window before.
 #ifndef WHARF_ENGINE_RECENT_H
 #define WHARF_ENGINE_RECENT_H
 

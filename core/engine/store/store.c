@@ -108,7 +108,7 @@ static void put_object(struct store *store, struct doc *doc, struct object *obje
     object_free(object);
 }
 
-// A new version of an object mostly has what the old one shared.
+// Versions of an object mostly have the shared text in common.
 static void set_doc(struct store *store, struct doc *doc, struct object *object) {
     struct shared_text old = take_text(store, doc);
     if (object)

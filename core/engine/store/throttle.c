@@ -17,7 +17,7 @@ int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free) 
     for (uint32_t i = free + 1; i < throttle->count && wait_ns < THROTTLE_MAX_NS; i++)
         wait_ns *= 2;
     wait_ns = wait_ns < THROTTLE_MAX_NS ? wait_ns : THROTTLE_MAX_NS;
-    throttle->at_ns = now_ns + wait_ns; // the rest period starts when it may be repeated
+    throttle->at_ns = now_ns + wait_ns; // the rest period starts with the permitted repetition
     return now_ns + wait_ns;
 }
 

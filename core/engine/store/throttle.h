@@ -14,7 +14,7 @@
 #define THROTTLE_REST_NS (10 * CLOCK_MINUTE)
 
 struct throttle {  // zero-initialised: nothing repeated yet
-    int64_t at_ns; // of the last one; while it waits: when it may be repeated
+    int64_t at_ns; // time of the last one; during a delay: time of the next one
     uint32_t count;
 };
 
@@ -22,7 +22,7 @@ struct throttle {  // zero-initialised: nothing repeated yet
 // `free` of them.
 int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free);
 
-// Whether it is being repeated more than `free` times.
+// Whether more than `free` repetitions were counted.
 bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free);
 
 #endif
