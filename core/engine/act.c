@@ -12,7 +12,7 @@
 #include "core/engine/shard/shard.h"
 #include "core/engine/unstarted/give_up.h"
 
-// Removes mirrors that do not exist and whose state is no longer needed.
+// Frees mirrors that do not exist and have no state to keep.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry), *next; m; m = next) {
         next = mirror_next(m);
@@ -56,7 +56,7 @@ static void forget(struct engine *engine, struct entry *entry) {
     store_remove(&engine->store, entry);
 }
 
-// Another host writes: only what is no longer needed is forgotten.
+// Another host writes: only free state that is no longer needed.
 static void stand_by(struct engine *engine, struct entry *entry) {
     EACH_PART(part, stand_by) part->stand_by(engine, entry);
     drop_empty_mirrors(engine, entry);
@@ -67,14 +67,14 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 }
 
 void act_reconcile(struct engine *engine, struct entry *entry) {
-    heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
+    heap_remove(&engine->timers, &entry->timer); // the decisions set the timer anew
     if (!shard_is_held(engine, entry)) {
         stand_by(engine, entry);
         return;
     }
     EACH_PART(part, before) part->before(engine, entry);
     drop_empty_mirrors(engine, entry);
-    // A lost worker may have been given up: the status is then no longer copied from the mirror.
+    // After the host gave up a lost worker, the status no longer comes from the mirror.
     if (entry->workload->facts.exists && !entry->workload->facts.finished && facts_worker_is_lost(engine, entry))
         entry->workload->facts.status_due = true;
     pacing_begin(entry);

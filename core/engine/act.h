@@ -7,12 +7,12 @@
 
 void act_reconcile(struct engine *engine, struct entry *entry);
 
-// The actions, each beside what it is about. True: what is next has to be decided anew.
+// The actions. True: decide again.
 bool act_place(struct engine *engine, struct entry *entry, const struct action *action);
 bool act_create(struct engine *engine, struct entry *entry, const struct action *action);
 bool act_status(struct engine *engine, struct entry *entry);
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror);
-bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // it did not start
+bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // of an unstarted mirror
 bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);
 bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // its finalizer
 

@@ -3,10 +3,10 @@
 #include "core/engine/part.h"
 #include "core/engine/report/report.h"
 
-#define LATE_NS (10 * CLOCK_SECOND) // later than this for a step that was due
-#define GRACE_NS CLOCK_MINUTE       // for lost workers to be reached again, at most workerLostTimeout
+#define LATE_NS (10 * CLOCK_SECOND) // lateness of a due step
+#define GRACE_NS CLOCK_MINUTE       // time to reconnect to lost workers, at most workerLostTimeout
 
-// Lost workers count as lost for so long that they are given up after the grace, at the earliest.
+// Moves the start of each loss so that workers are given up after the grace period, at the earliest.
 static void give_time(struct engine *engine, size_t cluster) {
     int64_t grace_ns = clock_earlier(GRACE_NS, engine->settings.worker_lost_timeout_ns);
     int64_t since_ns = engine->now.mono_ns + grace_ns - engine->settings.worker_lost_timeout_ns;

@@ -61,7 +61,7 @@ void engine_free(struct engine *engine) {
     free(engine);
 }
 
-// Entries wait in queues of the parts that follow in the table, and timers live in entries.
+// Parts later in the table have queues of entries, and entries have timers.
 static void end_store(struct engine *engine) {
     heap_free(&engine->timers);
     store_free(&engine->store);
@@ -69,7 +69,7 @@ static void end_store(struct engine *engine) {
 
 const struct part part_store = {.name = "store", .end = end_store};
 
-// Of a connection to a worker that left meanwhile. Answers and time have no cluster.
+// From a connection to a removed worker. Answers and time have no cluster.
 static bool is_late(const struct engine *engine, const struct engine_event *event) {
     return event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME &&
            cluster_is_vacant(engine, event->cluster);
@@ -82,7 +82,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         EACH_PART(part, events & PART_EVENT(event->type)) part->event(engine, event);
 }
 
-// Some of those whose turn it is. Costly ones end the step, so that events of other clusters are seen in between.
+// Reconciles a batch of entries. Costly ones end the step, so that events of other clusters come in between.
 static void reconcile_some(struct engine *engine, struct entry *(*next)(struct engine *engine), int64_t until_ns) {
     struct entry *entry;
     for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->charged_ns < until_ns) && (entry = next(engine)); i++) {
@@ -106,7 +106,7 @@ static int64_t due_ns(struct engine *engine) {
     return at_ns;
 }
 
-// A fact that was written without a workload would be one of all entries that have none.
+// A fact written without a workload would apply to all entries that have none.
 static void check_none(struct engine *engine) {
     static const struct workload empty;
     if (memcmp(&engine->store.none, &empty, sizeof empty) == 0)

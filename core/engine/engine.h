@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: all decisions of the host, without I/O. A step takes one event and the time, and returns what to do. It
-// opens no socket, reads no clock, starts no thread, and draws random numbers only from its seed. All of it runs on one
+// The engine: all decisions of the host, without I/O. A step takes one event and the time, and returns commands. The
+// engine opens no socket, reads no clock, starts no thread, draws random numbers only from its seed, and runs on one
 // thread.
 #ifndef WHARF_ENGINE_ENGINE_H
 #define WHARF_ENGINE_ENGINE_H
@@ -19,13 +19,13 @@ struct engine_options {
     struct kind *const *kinds; // not owned
     size_t n_kinds;
     struct engine_settings settings; // copied
-    const char *management_uid;      // of namespace kube-system; NULL: not known yet. Copied
-    const struct seal_keys *seals;   // not owned; NULL, or none: mirrors are not sealed
-    int64_t adopt_until_ns;          // objects with the marks and no seal, in first lists before that, are adopted
-    unsigned window_max;             // most requests in flight to each cluster; 0: as window.h finds it
-    int64_t (*ticks)(void);          // a clock for what adapters take, for metrics; NULL: it is not measured
-    int64_t (*processor)(void);      // the processor time of the engine's thread, see queue.h; NULL: it is not measured
-    uint32_t shards;                 // into which the workloads are divided, see shard.h; 0: all are this host's
+    const char *management_uid;      // of namespace kube-system; NULL: unknown. Copied
+    const struct seal_keys *seals;   // not owned; NULL, or none: mirrors have no seal
+    int64_t adopt_until_ns;          // the first lists before this time adopt objects with marks and no seal
+    unsigned window_max;             // most requests in flight to each cluster; 0: adaptive, see window.h
+    int64_t (*ticks)(void);          // a clock for the time of adapter calls, for metrics; NULL: not measured
+    int64_t (*processor)(void);      // processor time of the engine's thread, see queue.h; NULL: not measured
+    uint32_t shards;                 // number of shards, see shard.h; 0: this host handles all workloads
     uint64_t seed;
 };
 
@@ -33,26 +33,26 @@ struct engine;
 struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out);
 void engine_free(struct engine *engine);
 
-// Adds to `update`, which the caller empties between steps (update_clear, after taking what it keeps).
+// Adds to `update`, which the caller empties between steps (update_clear).
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update);
 
-// Places no further workloads; placed ones are still handled (for shutdown).
+// Stops new placements; the engine still handles placed workloads (for shutdown).
 void engine_drain(struct engine *engine);
 
-// Commands in flight, and what waits to be sent.
+// Number of commands in flight or waiting.
 size_t engine_pending(const struct engine *engine);
 
 const struct stats *engine_stats(struct engine *engine); // valid until the next step
 
-// Zero without engine_options.processor, and for a cluster that is not known.
+// Zero without engine_options.processor, and for an unknown cluster.
 struct engine_time engine_time_of(const struct engine *engine, size_t cluster);
 
-// Of EVENT_WORKER: whether the worker is known (it is not if there was no memory), and whether a worker that is to
-// leave has nothing left that runs or is placed there, or that could be waited for.
+// For EVENT_WORKER: whether the worker was added (false: out of memory), and whether a leaving worker has no workload
+// and no mirror left.
 bool engine_has_worker(const struct engine *engine, size_t cluster);
 bool engine_may_leave(const struct engine *engine, size_t cluster);
 
-// The uid by which a worker is known: "" if it is refused, or has not been read.
+// The uid of a worker's cluster: "" if the worker is refused, or the uid is unknown.
 const char *engine_identity(const struct engine *engine, size_t cluster);
 
 // True when every reachable watch is complete and no entry is queued.
@@ -65,16 +65,16 @@ struct engine_view {
     uint32_t attempt;
     wharf_phase_kind phase;
     size_t mirrors;     // known now
-    const char *mirror; // uid of the one whose status is copied; "": none
+    const char *mirror; // uid of the source of the status; "": none
     bool being_deleted, suspended;
-    bool in_flight;  // a request about it or its mirrors is in flight, or waits for a place
-    bool told;       // why it waits was reported
-    int64_t wake_ns; // when it is reconciled next (monotonic), CLOCK_NEVER: at the next event
+    bool in_flight;  // a request about the workload or a mirror is in flight or waits
+    bool told;       // the reason for the wait was reported
+    int64_t wake_ns; // next reconciliation (monotonic), CLOCK_NEVER: at the next event
     const char *why; // of the last decision; may be NULL
 };
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx);
 
-// What waits for a place in a cluster's window, in no order.
+// The objects that wait for a cluster's window, unordered.
 struct engine_waiter {
     size_t cluster, kind;
     enum work_class work;

@@ -13,10 +13,10 @@
 #include "core/engine/update.h"
 
 #define ENGINE_BATCH 256                // entries reconciled in one step
-#define ENGINE_TREES 64                 // parsed objects kept; 512 saved no processor time and took 5 MiB
-#define ENGINE_LARGE ((size_t)64 << 10) // bytes of a workload whose mirror's size is checked
-// Until the management cluster is listed, most mirrors without a workload are not orphans: so many times the number and
-// the memory are allowed for them. What is kept by name then has to be read again, one by one.
+#define ENGINE_TREES 64                 // cached trees; 512 saved no processor time and took 5 MiB
+#define ENGINE_LARGE ((size_t)64 << 10) // bytes; the host checks the mirror size of larger workloads
+// Until the management cluster is listed, most mirrors without a workload are not orphans: the host permits this
+// factor of the number and the memory. Mirrors kept by name have to be read again, one by one.
 #define ENGINE_UNLISTED 8
 
 struct call_clock;
@@ -33,7 +33,7 @@ struct unknown_worker;
 struct unsealed_log;
 struct watch_state;
 
-struct status_bytes { // that a worker's mirrors cause to be written, see status_budget.h
+struct status_bytes { // writes caused by the mirrors of a worker, see status_budget.h
     int64_t full_ns, closed_until_ns;
     bool reported;
 };
@@ -41,13 +41,13 @@ struct status_bytes { // that a worker's mirrors cause to be written, see status
 struct worker_slot {                 // one cluster's number
     struct worker_settings settings; // owned
     uint64_t join;                   // when it joined, in the order of joining
-    int64_t moves_since_ns;          // since when it is drained by moving
-    // Since when several attempts in a row to reach it failed, until one succeeds; 0: they do not. Watches may be open.
+    int64_t moves_since_ns;          // start of a drain that moves workloads
+    // Start of a series of failed connection attempts, until one succeeds; 0: none. Watches may be open.
     int64_t refused_since_ns;
     struct status_bytes statuses;
     struct recent finished;      // see completions.h
-    struct durations *durations; // of those that are compared, see completions.h; NULL: none
-    uint16_t fast;               // the last 16 that were compared, a bit each: far faster than elsewhere
+    struct durations *durations; // run times, see completions.h; NULL: none
+    uint16_t fast;               // the last 16 comparisons, a bit each: far faster than elsewhere
     struct fence fence;
 };
 
@@ -61,15 +61,15 @@ struct placement_queue { // see placement_queue.h
 
 struct limit {          // see limit.h
     struct map refused; // struct refused, by uid
-    size_t rest;        // refused and not remembered, since the last lists
-    int64_t listed_ns;  // when a list was last asked for
+    size_t rest;        // refused and not recorded, since the last lists
+    int64_t listed_ns;  // time of the last requested list
     bool untold;        // some were refused while another host held their lease
-    uint64_t shards;    // that this one held when that was last looked at, see shard_mask
+    uint64_t shards;    // held at the last check, see shard_mask
 };
 
 struct lane { // of entries to reconcile, see queue.h
     struct entry *first, *last;
-    int64_t used_ns; // of the engine's time, for its turn: nothing is saved up while it is empty
+    int64_t used_ns; // processor time, for the turn; an empty lane saves nothing up
     struct engine_time time;
 };
 
@@ -84,9 +84,9 @@ struct pace_options { // see engine_options
 };
 
 struct startup_grace {
-    size_t n_kinds;    // whose new work waits no longer for workers of unknown state
-    size_t seen_kinds; // since when `until_ns` is set
-    int64_t until_ns;  // of the others
+    size_t n_kinds;    // kinds whose grace period is over
+    size_t seen_kinds; // kinds when `until_ns` was set
+    int64_t until_ns;  // end for the others
 };
 
 struct engine {
@@ -107,11 +107,11 @@ struct engine {
     const struct seal_keys *seals;
     int64_t adopt_until_ns;        // see engine_options
     struct unsealed_log *unsealed; // of clusters
-    int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then
+    int64_t no_kueue_until_ns;     // no Kueue in the management cluster; next check
     bool placing;
     struct startup_grace startup_grace;
-    uint32_t fence_epoch;         // how often it was enabled while the engine runs
-    bool room_grew;               // settings.max_orphans did, since the last step
+    uint32_t fence_epoch;         // how often fencing was enabled while the engine runs
+    bool room_grew;               // settings.max_orphans grew since the last step
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
     uint64_t identified;          // of these, ever
@@ -127,23 +127,23 @@ struct engine {
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct lane *lanes;    // of clusters, see queue.h
-    int64_t lane_level_ns; // lane.used_ns of the one that was served last
-    int64_t charged_ns;    // engine_options.processor up to which time was charged
+    int64_t lane_level_ns; // lane.used_ns of the lane served last
+    int64_t charged_ns;    // engine_options.processor at the last charge
     int64_t (*processor)(void);
     struct pace **paces; // of clusters
     struct pace_options pacing;
     size_t turn_of;              // see pacing_next
-    int64_t pod_reports_full_ns; // of the bucket of remarks, see pod_report.c
+    int64_t pod_reports_full_ns; // when the bucket is full again, see pod_report.c
     struct throttle other_hosts; // writes by another host with the same origin
-    struct shard *shards;        // see shard.h; NULL: all entries are this host's
+    struct shard *shards;        // see shard.h; NULL: this host handles all entries
     uint32_t n_shards;
     int64_t fence_begun_ns[SHARDS_MAX]; // of shards, see fence_begin
-    struct capacity *capacity;          // NULL: no worker's nodes are looked at
+    struct capacity *capacity;          // NULL: the capacity of no worker is tracked
     struct stats stats;
     struct moment now;
     int64_t stepped_ns;       // of the step before (monotonic)
     size_t events_before;     // of update, when the step began
-    int64_t wake_ns;          // when the next step is due, as the last one said
+    int64_t wake_ns;          // due time of the next step, by the last update
     struct call_clock *clock; // of adapter calls
     int64_t received_ns;      // of the current event
     struct update *update;    // of the current step

@@ -90,7 +90,7 @@ static bool own_strings(struct engine_event *copy) {
     return complete;
 }
 
-// Takes from the copy what the event still owns.
+// Removes from the copy the members that the event still owns.
 static void leave_content(struct engine_event *copy) {
     if (copy->type == EVENT_SEEN || copy->type == EVENT_GONE)
         copy->object = NULL;
@@ -100,7 +100,7 @@ static void leave_content(struct engine_event *copy) {
         copy->answer.response = NULL;
 }
 
-// Moves what the event owns; on failure nothing is moved.
+// Moves owned members; on failure none.
 static bool move_content(struct engine_event *event, struct engine_event *copy) {
     if (event->type == EVENT_ANSWER && event->answer.response) {
         copy->answer.response = malloc(sizeof *copy->answer.response);

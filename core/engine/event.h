@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-// Clusters are numbered: 0 is the management cluster. A worker keeps its number from 1 on as long as it is known; then
-// another one may get it.
+// Clusters are numbered: 0 is the management cluster. A worker keeps a number from 1 on until its removal; then
+// another worker may get the number.
 #define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
@@ -26,47 +26,47 @@ enum event_type {
     EVENT_ANSWER,     // the answer to a command
     EVENT_CONTACT,    // of a cluster: whether it is reachable
     EVENT_IDENTITY,   // of a cluster: the uid of its namespace kube-system, at each connection
-    EVENT_RESTORED,   // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_RESTORED,   // (cluster, kind): resourceVersions went backwards (restored, wiped); precedes the next list
     EVENT_WORKER,     // a worker joined, left, or has another policy
-    EVENT_POD_REPORT, // of a mirror: something about its pods, to be told on its workload
+    EVENT_POD_REPORT, // an Event about the pods of a mirror, to pass on to the workload
     EVENT_TIME,       // time has passed
-    EVENT_LEASE,      // of a shard: until when this host holds its lease
-    EVENT_NAMESPACE,  // of the management cluster: its labels
-    EVENT_QUEUED,     // of a workload or mirror: how the Kueue of its cluster has it queued
-    EVENT_CAPACITY,   // of a worker: what is left of its nodes
+    EVENT_LEASE,      // of a shard: end of the lease of this host
+    EVENT_NAMESPACE,  // in the management cluster: labels
+    EVENT_QUEUED,     // of a workload or mirror: its state in the Kueue of its cluster
+    EVENT_CAPACITY,   // of a worker: free capacity of the nodes
     EVENT_FIELD,      // of a kind of the management cluster: whether its API has the field managedBy
-    EVENT_FENCE,      // of a worker: what is known of the guard there
-    EVENT_DENIED      // of a kind in a worker: a right that it needs and that the worker denies
+    EVENT_FENCE,      // of a worker: state of the guard
+    EVENT_DENIED      // of a kind in a worker: a missing permission
 };
 
 enum namespace_news {
-    NAMESPACES_LISTING, // a list begins: what is not seen before LISTED is gone
+    NAMESPACES_LISTING, // a list begins: namespaces not seen before LISTED are gone
     NAMESPACES_LISTED,
     NAMESPACE_SEEN,
     NAMESPACE_GONE,
-    NAMESPACES_UNKNOWN // they are not watched any longer
+    NAMESPACES_UNKNOWN // the watch has ended
 };
 
-// What is known of the nodes of a worker.
+// State of the free capacity of a worker.
 enum capacity_state {
-    CAPACITY_OFF,     // nobody looks at them, which is so at first
-    CAPACITY_READING, // not yet: the first lists are being read
+    CAPACITY_OFF,     // not watched, as at startup
+    CAPACITY_READING, // the first lists are in progress
     CAPACITY_KNOWN,
     CAPACITY_STALE,  // the watch is lost
-    CAPACITY_UNKNOWN // the worker does not let the host look, or has more than its memory budget allows
+    CAPACITY_UNKNOWN // the worker denies access, or its nodes exceed the memory budget
 };
 
 struct engine_event {
     enum event_type type;
     struct moment now;
-    int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
+    int64_t received_ns;  // arrival of the bytes (monotonic); 0: now
     size_t cluster, kind; // all but ANSWER and TIME; CONTACT, IDENTITY, WORKER and NAMESPACE have no kind
-    int64_t revision;     // LISTED: resourceVersion of the list; 0: it is not a number
-    bool echo;            // SEEN: an answer has brought the same version of the object, or one is awaited
+    int64_t revision;     // LISTED: resourceVersion of the list; 0: not a number
+    bool echo;            // SEEN: an answer had the same version of the object, or is about to
     union {
         struct object *object; // SEEN, GONE: taken by the engine
         const char *version;   // LISTING, LISTED: the API version served
-        const char *problem;   // RESTORED: why, or NULL; DENIED: what is denied, or NULL: nothing is
+        const char *problem;   // RESTORED: reason, or NULL; DENIED: missing permission, or NULL: none
         struct {
             enum reflector_state state;
             const char *problem; // for LOST and ABSENT, or NULL
@@ -74,7 +74,7 @@ struct engine_event {
         struct {
             enum contact state;
             bool repeated;       // several attempts failed in a row (probe.h)
-            int64_t heard_ns;    // when the last byte came from the cluster (monotonic)
+            int64_t heard_ns;    // time of the last byte from the cluster (monotonic)
             const char *problem; // or NULL
         } contact;               // CONTACT
         struct {
@@ -83,9 +83,9 @@ struct engine_event {
             const char *problem; // or NULL
         } identity;              // IDENTITY
         struct {
-            uint64_t command;          // its id
+            uint64_t command;          // id of the command
             struct response *response; // the engine may take the object out of it
-            int64_t sent_ns;           // when the request was sent (monotonic); 0: it was not
+            int64_t sent_ns;           // time of sending (monotonic); 0: not sent
         } answer;                      // ANSWER
         // A cluster number without a worker joins, unless the policy is WORKER_LEFT. The name of a known worker stays.
         struct worker_settings worker; // WORKER
@@ -96,8 +96,8 @@ struct engine_event {
         } pod_report; // POD_REPORT
         struct {
             uint32_t shard;
-            int64_t until_ns; // monotonic; 0: it is not held
-            uint64_t term;    // another one than before: somebody else may have held it meanwhile
+            int64_t until_ns; // monotonic; 0: not held
+            uint64_t term;    // changes when another host may have held the lease meanwhile
         } lease;              // LEASE
         struct {
             enum namespace_news news;
@@ -118,13 +118,13 @@ struct engine_event {
     };
 };
 
-// Makes `copy` an owned event: copies the strings, and takes the object, or the content of the response, from `event`.
-// When out of memory, `event` is unchanged and `copy` is empty.
+// Makes `copy` an owned event: copies the strings and moves the object, or the content of the response. Out of
+// memory: `event` is unchanged and `copy` is empty.
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
-size_t engine_event_texts(const struct engine_event *event); // bytes of its strings
-// Frees what the engine would have taken of an event.
+size_t engine_event_texts(const struct engine_event *event); // bytes of all strings
+// Frees the members that the engine would have taken.
 void engine_event_drop(struct engine_event *event);
-// Frees what is left of a copy made by engine_event_own.
+// Frees the rest of a copy made by engine_event_own.
 void engine_event_clear(struct engine_event *event);
 
 #endif

@@ -46,7 +46,7 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
     return (struct mirror *)decide_followed(&facts);
 }
 
-// It is placed in a worker that is unreachable or not in the configuration.
+// Placed in a worker that is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
     return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
            (entry->workload->facts.cluster && !engine->workers[entry->kind][entry->workload->facts.cluster].connected);
@@ -75,7 +75,7 @@ static void report_held(struct engine *engine, struct entry *entry, const struct
     }
 }
 
-// Most workloads are not about to be placed, and most could go anywhere: a view is made only where it matters.
+// Most workloads are not about to be placed, and most have no restriction: builds a view only on demand.
 static struct action decide_with_view(struct engine *engine, struct entry *entry, struct decide_facts facts) {
     bool asks = false;
     facts.asks = &asks;

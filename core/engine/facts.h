@@ -5,17 +5,17 @@
 
 #include "core/engine/engine_internal.h"
 
-// Its namespace, for rules about namespaces.
+// The namespace, for rules about namespaces.
 struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry);
 struct action facts_decide(struct engine *engine, struct entry *entry);
 
-// The mirror that the annotations name, if it exists; and the same unless its worker was given up, for the status.
+// The mirror that the annotations name, if it exists; for the status, only if the worker was not given up.
 struct mirror *facts_placed_mirror(const struct entry *entry);
 struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry);
 
-// It is placed in a worker that is unreachable or not in the configuration.
+// Whether the workload is placed in a worker that is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
-// The worker that it is placed in, also one that is not in the configuration; NULL: none, or out of memory.
+// The worker of the placement, even without configuration; NULL: none, or out of memory.
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In the layout of the tables with so many kinds; NULL: no memory.
+// A table in the layout for so many kinds; NULL: no memory.
 static struct watch_state *lay_out(const struct engine *engine, size_t n_kinds) {
     struct watch_state *watches = calloc(engine->n_clusters * n_kinds + 1, sizeof *watches);
     for (size_t c = 0; watches && engine->n_kinds > 0 && c < engine->n_clusters; c++)
@@ -15,7 +15,7 @@ static struct watch_state *lay_out(const struct engine *engine, size_t n_kinds) 
     return watches;
 }
 
-// A table that has grown before another one fails keeps its unused rows.
+// After a failure, tables that have grown keep their unused rows.
 static bool grow_tables(struct engine *engine, size_t to) {
     size_t from = engine->n_kinds;
     if (!table_grow(&engine->workers, from, to, sizeof(struct worker_facts *)) ||

@@ -8,19 +8,19 @@ extern const struct part part_clock_jump, part_shard, part_capacity, part_store,
     part_rival, part_pod_report, part_report, part_history, part_placement_events, part_kueue;
 
 const struct part *const parts[] = {
-    &part_clock_jump, // before anything is decided by time
+    &part_clock_jump, // before any decision by time
     &part_shard,
     &part_capacity, // ends before the store
     &part_store,
     &part_request,
-    &part_rejection, // before part_clusters: they compare with the contact of before
+    &part_rejection, // before part_clusters: compares with the former contact
     &part_identity,
     &part_clusters,
     &part_pause,
     &part_restored,
-    &part_limits, // before part_observe: they bound what it sees
+    &part_limits, // before part_observe: bounds its objects
     &part_observe,
-    &part_admission, // after it: what a list lacks is gone
+    &part_admission, // after part_observe: objects missing from a list are gone
     &part_placement,
     &part_worker_facts,
     &part_startup_grace,
@@ -33,7 +33,7 @@ const struct part *const parts[] = {
     &part_pod_report,
     &part_report,
     &part_history,
-    &part_placement_events, // after part_history, which says how attempts ended
+    &part_placement_events, // after part_history, which records the ends of attempts
     &part_kueue,
     NULL,
 };

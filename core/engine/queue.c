@@ -4,7 +4,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/engine_internal.h"
 
-#define LEAST_NS INT64_C(1000) // of one object, so that lanes take turns without a clock too
+#define LEAST_NS INT64_C(1000) // per object, so that lanes take turns without a clock too
 
 size_t queue_lane(const struct engine *engine, const struct entry *entry) {
     size_t cluster = entry->workload->facts.cluster;
@@ -63,7 +63,7 @@ struct entry *queue_take(struct engine *engine) {
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;
-    // Without memory for a timer the entry is queued for the next step, so that it is not forgotten.
+    // Without memory for a timer, queues the entry for the next step.
     if (!heap_set(&engine->timers, &entry->timer, at_ns))
         queue_entry(engine, entry);
 }

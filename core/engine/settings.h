@@ -8,10 +8,10 @@
 
 struct engine;
 
-// Between steps: other settings, copied. The next steps decide all workloads anew. On failure nothing changed.
+// Between steps: copies new settings; the next steps decide all workloads anew. On failure nothing changes.
 struct error *engine_configure(struct engine *engine, const struct engine_settings *settings);
 
-// Of a new engine: replaces engine->settings and engine->placement. On failure nothing changed.
+// For a new engine: replaces engine->settings and engine->placement. On failure nothing changes.
 struct error *settings_take(struct engine *engine, const struct engine_settings *settings);
 void settings_free(struct engine *engine);
 

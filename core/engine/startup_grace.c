@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New work of a kind waits, once, until the state of all workers is known.
+// New work of a kind waits, once, for the state of all workers.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/part.h"
 

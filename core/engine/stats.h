@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's counters: plain numbers written on its thread; other threads read a copy.
+// The engine's counters: plain numbers that its thread writes; other threads read a copy.
 #ifndef WHARF_ENGINE_STATS_H
 #define WHARF_ENGINE_STATS_H
 
@@ -15,7 +15,7 @@
 
 #define STATS_VERBS (VERB_RAW_GET + 1)
 #define STATS_REASONS (REASON_GARBAGE + 1)
-#define STATS_UNKNOWN 16 // anybody who may write annotations can name more
+#define STATS_UNKNOWN 16 // limited, since any author of annotations can name more
 #define STATS_PHASES 5   // wharf_phase_kind
 
 // The first bounds of the histograms.
@@ -25,19 +25,19 @@
 struct stats_watch { // one kind in one cluster
     enum reflector_state state;
     uint64_t seen, gone, lists, losses;
-    char problem[256]; // why it is not connected, "": not known
+    char problem[256]; // reason for a missing connection, "": unknown
     bool paused;       // see pause.c
     bool no_field;     // the management cluster's API lacks the field managedBy
-    bool eligible;     // gets new work (decide.h); a worker
-    char denied[320];  // a right that the kind needs and that the worker denies, "": none is known of
+    bool eligible;     // workers: accepts new work (decide.h)
+    char denied[320];  // a permission for the kind that the worker denies, "": none is known
 };
 
-#define STATS_RESOURCES 8 // of a worker, that are shown
+#define STATS_RESOURCES 8 // most resources shown for a worker
 
-struct stats_capacity { // of a worker, as its nodes were seen last
+struct stats_capacity { // of a worker, by the last state of its nodes
     enum capacity_state state;
     char problem[192]; // UNKNOWN, STALE: why
-    uint64_t nodes;    // that take pods
+    uint64_t nodes;    // schedulable ones
     size_t n_resources;
     struct stats_resource {
         char name[64];
@@ -47,13 +47,13 @@ struct stats_capacity { // of a worker, as its nodes were seen last
 
 enum guard_state {       // of a worker
     GUARD_STATE_OFF,     // fencing is not enabled
-    GUARD_STATE_UNKNOWN, // the worker is not connected, or was not asked yet
+    GUARD_STATE_UNKNOWN, // the worker is not connected, or not read yet
     GUARD_STATE_NONE,
     GUARD_STATE_ALIVE,
-    GUARD_STATE_FENCING // it stops this host's mirrors, or may
+    GUARD_STATE_FENCING // the guard stops this host's mirrors, or may
 };
 
-// The processor time that a cluster's events and objects have taken so far, and that of those which took more than
+// The processor time for the events and objects of a cluster, and the part of those that took more than
 // ENGINE_COSTLY_NS each.
 #define ENGINE_COSTLY_NS (5 * CLOCK_MS)
 struct engine_time {
@@ -62,11 +62,11 @@ struct engine_time {
 
 struct stats_cluster {
     char name[64]; // "management", or the worker's
-    char uid[40];  // of its namespace kube-system, as last read; "": not known
-    bool vacant;   // no worker has this number: left out of copies
+    char uid[40];  // of namespace kube-system, by the last read; "": unknown
+    bool vacant;   // no worker has this number: not in copies
     enum worker_policy policy;
     // Filled in by the host; owned, in copies only.
-    bool leaving;        // it is not in the set of workers any longer
+    bool leaving;        // removed from the set of workers
     const char *source;  // "Config", "Directory", "Secret", "ClusterProfile"; static; NULL: the management cluster
     char *from;          // "Secret wharf-system/w1", or NULL
     char *labels;        // "region=eu,gpu=yes", "" if there are none; or NULL
@@ -79,26 +79,26 @@ struct stats_cluster {
     char rejected[360]; // REJECTED: why
     uint64_t active;    // unfinished workloads placed here (workers)
     uint64_t mirrors;
-    uint64_t window, in_flight;     // requests: how many may be in flight (window.h), and are
-    uint64_t waiting[WORK_CLASSES]; // objects that wait for a place, by class
-    char refused[256];              // why it is refused (identity.c), "": it is not
-    uint64_t orphans_held;          // orphans that are not deleted yet, see orphans.c
+    uint64_t window, in_flight;     // requests: limit in flight (window.h), and in flight
+    uint64_t waiting[WORK_CLASSES]; // waiting objects, by class
+    char refused[256];              // reason for the refusal (identity.c), "": not refused
+    uint64_t orphans_held;          // orphans not deleted yet, see orphans.c
     uint64_t unsealed;              // objects seen with the host's marks but no valid seal
-    uint64_t pod_reports_refused;   // remarks on what is not a mirror of this host, or over its limit
+    uint64_t pod_reports_refused;   // pod reports without a mirror of this host, or over the limit
     struct stats_capacity capacity;
     enum guard_state guard;
     int64_t guard_since_ns; // wall clock
-    uint64_t guards;        // that were alive when the worker was last read (fence.h); 0 without fencing
-    uint64_t status_bytes;  // of objects that were written because its mirrors' statuses had changed
-    uint64_t statuses_wait; // 1: they have taken too much, see status_budget.h
-    uint64_t suspect;       // 1: it finishes workloads far faster than others do (completions.h)
-    uint64_t unproven;      // mirrors that are neither adopted nor deleted because they are not proven
+    uint64_t guards;        // guards alive at the last read (fence.h); 0 without fencing
+    uint64_t status_bytes;  // of objects written for statuses of its mirrors
+    uint64_t statuses_wait; // 1: over the limit, see status_budget.h
+    uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.h)
+    uint64_t unproven;      // unproven mirrors: neither adopted nor deleted
 };
 
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
     uint64_t adapter_errors;       // calls that did not return WHARF_OK
-    uint64_t also_run;             // workloads that a controller of the management cluster runs too, see rival.h
+    uint64_t also_run;             // workloads that a controller in the management cluster runs too, see rival.h
     uint64_t refused;              // workloads beyond maxWorkloads
     struct call_time calls[ADAPTER_FUNCTIONS];
 };
@@ -111,12 +111,12 @@ struct stats {
     uint64_t placements, replacements; // first attempts and further ones
     uint64_t conflicts;                // foreign objects of the same name
     uint64_t orphans;                  // orphans deleted
-    uint64_t other_host_writes;        // somebody else wrote what this host was about to write
-    uint64_t shards, shards_held;      // see shard.h; shards 0: there is no election
-    uint64_t events, events_dropped;   // recorded on workloads; left out for lack of room
+    uint64_t other_host_writes;        // another host wrote first
+    uint64_t shards, shards_held;      // see shard.h; shards 0: no election
+    uint64_t events, events_dropped;   // recorded on workloads; dropped for lack of room
     struct histogram status_latency;   // mirror seen to status patch issued
     struct histogram dispatch_latency; // workload seen, and not suspended, to its first mirror created
-    uint64_t unplaced[WAITINGS];       // workloads, not suspended ones, by what they wait for
+    uint64_t unplaced[WAITINGS];       // workloads, except suspended ones, by reason
     uint64_t waiting[WAITINGS];        // workloads that have waited for more than a minute, by reason
     uint64_t queued;                   // entries to reconcile
     struct stats_unknown {
@@ -127,9 +127,9 @@ struct stats {
     uint64_t unknown_rest; // workloads on further ones
 };
 
-// `contact` as it is shown: REJECTED also while some right is denied.
+// `contact` for display: REJECTED also while a permission is denied.
 enum contact stats_contact(const struct stats *stats, size_t cluster);
-// What is rejected then, one sentence; NULL: nothing.
+// The rejection as one sentence; NULL: none.
 const char *stats_rejection(const struct stats *stats, size_t cluster);
 
 // A deep copy; empty when out of memory.

@@ -40,7 +40,7 @@ void update_free(struct update *update) {
     *update = (struct update){0};
 }
 
-// Copies the strings that make up a request into one block; `at` moves along.
+// Copies the strings of a request into one block and advances `at`.
 const char *update_string(char **at, const char *text, size_t len) {
     char *start = *at;
     if (len)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of an engine step: requests to send, Events and log lines to write, relists, and when the next step is
-// due.
+// The output of an engine step: requests to send, Events and log lines to write, relists, and the due time of the
+// next step.
 #ifndef WHARF_ENGINE_UPDATE_H
 #define WHARF_ENGINE_UPDATE_H
 
@@ -11,7 +11,7 @@
 struct command {
     uint64_t id; // answered with EVENT_ANSWER exactly once
     size_t cluster;
-    uint32_t shard; // whose lease has to be held while it is sent
+    uint32_t shard; // the host must hold the lease of this shard while sending
     struct request request;
     char *memory; // holds the request's strings
 };
@@ -38,13 +38,13 @@ struct log_message {
 };
 #define LOG_NO_KIND SIZE_MAX
 
-// A kind to list again: some objects were not kept, and now there is room.
+// A kind to list again: there is room now for objects dropped before.
 #define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry.h)
 struct relist {
     size_t cluster, kind;
 };
 
-// Reused from step to step by its owner.
+// The owner reuses one update for all steps.
 struct update {
     struct command *commands;
     size_t n_commands, cap_commands;
@@ -54,7 +54,7 @@ struct update {
     size_t n_log, cap_log;
     struct relist *relists;
     size_t n_relists, cap_relists;
-    int64_t wake_ns; // when EVENT_TIME is due (monotonic), CLOCK_NEVER: not before another event
+    int64_t wake_ns; // due time of EVENT_TIME (monotonic), CLOCK_NEVER: at the next event
 };
 
 void command_free(struct command *command);
@@ -63,7 +63,7 @@ void log_message_free(struct log_message *message);
 void update_clear(struct update *update);
 void update_free(struct update *update);
 
-// Copies the text, terminated, to `at`, which moves along; returns the copy.
+// Copies the text, terminated, to `at` and advances `at`; returns the copy.
 const char *update_string(char **at, const char *text, size_t len);
 
 #endif

@@ -35,10 +35,10 @@ static void set_message(struct attempt *attempt, const char *message) {
     char text[ATTEMPT_MESSAGE_MAX];
     text_copy(text, sizeof text, message);
     free(attempt->message);
-    attempt->message = *text ? strdup(text) : NULL; // without memory there is none
+    attempt->message = *text ? strdup(text) : NULL; // out of memory: none
 }
 
-// The record of the present attempt, begun if it is new. NULL: it is not placed, or out of memory.
+// The record of the present attempt, created on demand. NULL: not placed, or out of memory.
 static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
     struct attempt_history *history = &entry->workload->attempts;
     if (!entry->workload->facts.exists || entry->workload->facts.attempt == 0)
@@ -68,7 +68,7 @@ void attempt_history_leaves(struct entry *entry, enum outcome outcome) {
     entry->workload->attempts.leaving = (uint8_t)outcome;
 }
 
-// Its mirror is gone. Why it was withdrawn is kept.
+// The mirror is gone. A reason for a withdrawal stays.
 static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
     bool withdrawn = entry->workload->unstarted && entry->workload->unstarted->withdrawn_attempt == attempt->number;
     if (withdrawn) {
@@ -87,7 +87,7 @@ void attempt_history_follow(struct engine *engine, struct entry *entry) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool is_final = attempt->outcome == OUTCOME_SUCCEEDED || attempt->outcome == OUTCOME_FAILED;
     if (is_final ? !entry->workload->facts.finished : mirror && attempt->outcome != OUTCOME_NONE)
-        end_attempt(engine, attempt, OUTCOME_NONE); // it is not over after all
+        end_attempt(engine, attempt, OUTCOME_NONE); // not over after all
     if (mirror && mirror->created_ns)
         attempt->created_ns = mirror->created_ns;
     if (mirror && mirror->started_ns)
@@ -95,7 +95,7 @@ void attempt_history_follow(struct engine *engine, struct entry *entry) {
     else if (entry->workload->phase == WHARF_ACTIVE && attempt->started_ns == 0 && attempt->witnessed && mirror)
         attempt->started_ns = engine->now.wall_ns;
     if (attempt->placed_ns == 0)
-        attempt->placed_ns = attempt->created_ns; // it was placed just before
+        attempt->placed_ns = attempt->created_ns; // placed just before
     if (entry->workload->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE &&
         !entry->workload->facts.finished)
         end_gone(engine, entry, attempt);

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A million changes a second, for as long as the process runs, do not reach the numbers of the next one; and they stay
-// below 2^53, which a JSON number holds, for centuries.
+// A million changes a second, for the whole life of the process, do not reach the numbers of the next one. All
+// numbers stay below 2^53, the limit of JSON numbers, for centuries.
 #define SECOND_BITS 20
 
 struct changes {
     struct entry *newest, *oldest;
-    struct entry *next;  // the first one after `after`, if that is known
-    uint64_t after;      // of the last question
+    struct entry *next;  // the first one after `after`, if known
+    uint64_t after;      // of the last call
     uint64_t last;       // sequence
-    uint64_t gone_since; // deletions before that are forgotten
+    uint64_t gone_since; // older deletions are dropped
     struct gone gone[CHANGES_GONE];
     size_t n_gone; // ever
 };
@@ -102,7 +102,7 @@ static void remember_gone(struct changes *changes, size_t kind, const char *key)
         changes->gone_since = gone->sequence;
     free(gone->key);
     *gone = (struct gone){.sequence = ++changes->last, .kind = kind, .key = strdup(key)};
-    if (!gone->key) // it is not told, so readers have to begin anew
+    if (!gone->key) // not available, so readers begin anew
         changes->gone_since = gone->sequence;
 }
 
@@ -123,7 +123,7 @@ bool changes_known_since(const struct engine *engine, uint64_t since) {
     return since >= engine->changes->gone_since && since <= engine->changes->last;
 }
 
-// From both ends, since most ask for the newest or for all.
+// From both ends, since most readers want the newest or all.
 static struct entry *search(const struct changes *changes, uint64_t after) {
     struct entry *low = changes->oldest, *high = changes->newest, *above = NULL;
     while (low && high) {

@@ -73,7 +73,7 @@ static void fill_workload(const struct engine *engine, const struct entry *entry
     fill_waiting(engine, entry, now, view);
 }
 
-// Where the workload waits for a worker. `text` has room for `size` bytes.
+// For a workload that waits for a worker. `text` has room for `size` bytes.
 static void fill_worker_reasons(struct engine *engine, struct entry *entry, struct moment now, char *text, size_t size,
                                 struct workload_view *view) {
     if (!waiting_is_for_a_worker(view->waiting))

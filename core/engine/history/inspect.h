@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people may ask about workloads. Reads the engine's state on its thread and decides nothing; strings are valid
-// until the next step. Times are of the wall clock, 0: not known or none.
+// Views of workloads for the API. Reads the engine's state on its thread and decides nothing; strings are valid until
+// the next step. Times are of the wall clock, 0: none, or not known.
 #ifndef WHARF_ENGINE_INSPECT_H
 #define WHARF_ENGINE_INSPECT_H
 
@@ -19,32 +19,32 @@ struct workload_view {
     bool suspended, being_deleted;
     int64_t placed_ns, changed_ns;
     enum waiting waiting;
-    const char *waits_for;      // the cluster that it waits for, or NULL
-    const char *waiting_detail; // each worker's reason, or Kueue's; else NULL
+    const char *waits_for;      // the cluster that causes the wait, or NULL
+    const char *waiting_detail; // the reasons of the workers, or Kueue's; else NULL
     int64_t waiting_since_ns, waiting_until_ns;
 };
-// False: no more are wanted.
+// False: stop.
 typedef bool (*inspect_visit)(void *ctx, const struct workload_view *view);
 
 uint64_t inspect_sequence(const struct engine *engine);
 // Whether all changes since are known (see changes_known_since).
 bool inspect_knows_since(const struct engine *engine, uint64_t since);
-// Visits up to `max` workloads that changed after *after, in the order of their changes; *after moves along. True:
+// Visits up to `max` workloads that changed after *after, in the order of their changes, and advances *after. True:
 // there may be more.
 bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, size_t max, inspect_visit visit,
                      void *ctx);
-// The workloads that are gone since.
+// The workloads deleted since.
 void inspect_gone(const struct engine *engine, uint64_t since,
                   void (*visit)(void *ctx, size_t kind, const char *namespace_, const char *name), void *ctx);
 
-// The mirror whose status is followed.
+// The mirror that is the source of the status.
 struct mirror_view {
     size_t cluster;
     const char *cluster_name, *uid;
-    const char *version; // the API version of its kind there; "" if not known
-    const char *reduced; // why and how the copied status was reduced; NULL: it is whole
+    const char *version; // API version of the kind in the worker; "": unknown
+    const char *reduced; // why and how the copied status was reduced; NULL: not reduced
     uint32_t attempt;
-    bool finished;          // the workload has
+    bool finished;          // of the workload
     wharf_phase_kind phase; // by inspect_explain only
 };
 // Without a mirror, `out` has no more than `finished`.
@@ -52,23 +52,23 @@ enum inspect_mirror { INSPECT_MIRROR_FOUND, INSPECT_MIRROR_NONE, INSPECT_MIRROR_
 enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kind *kind, const char *namespace_,
                                    const char *name, struct mirror_view *out);
 
-// The API version in which the management cluster serves a kind, NULL: not known yet; and why it is not watched, "": it
-// is.
+// The API version of a kind in the management cluster, NULL: unknown; and the reason why there is no watch, "": there
+// is one.
 const char *inspect_version(const struct engine *engine, const struct kind *kind);
 const char *inspect_problem(const struct engine *engine, const struct kind *kind);
 
-// All that is known of one workload.
+// All facts about one workload.
 struct explain_view {
     struct workload_view workload;
     const struct attempt *attempts; // the newest first
     bool has_mirror;
     struct mirror_view mirror;
     const char *why;           // of the last decision; may be NULL
-    char waiting_text[1024];   // "" if it does not wait
-    char also_run[RIVAL_TEXT]; // what shows that a controller in the management cluster runs it too; "" if nothing does
-    bool queued_by_kueue;      // it is suspended until Kueue admits it
+    char waiting_text[1024];   // "": no wait
+    char also_run[RIVAL_TEXT]; // signs that a controller in the management cluster runs the workload too; "": none
+    bool queued_by_kueue;      // suspended until Kueue admits the workload
 };
-// False: it is not delegated to this host, as far as it knows. `worker` is called for each worker.
+// False: not delegated to this host, as far as known. Calls `worker` for each worker.
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,
                      const char *name, struct explain_view *out,
                      void (*worker)(void *ctx, const char *name, const struct worker_reason *reason,

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until MultiKueue's ownership is checked again
-#define ABSENT_NS (10 * CLOCK_SECOND)     // until Kueue's absence is
+#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until the next check of MultiKueue's ownership
+#define ABSENT_NS (10 * CLOCK_SECOND)     // until the next check of Kueue's absence
 
 // Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
@@ -41,7 +41,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
     if (entry->workload->kueue != KUEUE_UNKNOWN || !matters || !entry->workload->names_queue)
         return true;
     if (entry->workload->kueue_status &&
-        !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
+        !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // the Workload was seen
         entry->workload->kueue = KUEUE_ADMITTED;
         return true;
     }
@@ -85,7 +85,8 @@ static void is_known(struct entry *entry, enum kueue kueue) {
     entry->workload->facts.not_before_ns = 0;
 }
 
-// A Workload owns it. If managedBy is shared with MultiKueue, its admission checks show whether MultiKueue handles it.
+// A Workload exists. If MultiKueue shares the managedBy value, the admission checks show whether MultiKueue handles
+// the object.
 static bool owned(struct engine *engine, struct entry *entry, const struct json *workload) {
     const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
     if (!kueue_shares(engine->kinds[entry->kind]->managed_by) || !json_is(checks, JSON_ARRAY) || !json_first(checks)) {
@@ -121,7 +122,7 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     return true;
 }
 
-// No Kueue, or no answer. An object that MultiKueue may handle waits; of others the labels are carried.
+// No Kueue, or no answer. An object that MultiKueue may handle waits; others keep their labels.
 static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
     if (absent && ++entry->workload->kueue_asked < VERSIONS)
         return true; // the next version

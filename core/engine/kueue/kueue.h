@@ -26,16 +26,16 @@ struct json;
 struct request_in_flight;
 struct response;
 
-// True if this value of managedBy is also handled by MultiKueue.
+// Whether MultiKueue also handles this value of managedBy.
 bool kueue_shares(const char *managed_by);
 
-// True if it is shared and the object has the queue label.
+// Whether MultiKueue also handles the value, and the object has the queue label.
 bool kueue_may_own(const char *managed_by, const struct json *object);
 
-// True if a mirror may be created; false: a request was sent, or it is retried later.
+// Whether the host may create a mirror; false: a request is in flight, or a retry follows.
 bool kueue_permits(struct engine *engine, struct entry *entry);
 
-// The answer to that request. False: inconclusive; the caller retries later.
+// Handles the answer to that request. False: inconclusive; the caller retries later.
 bool kueue_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     const struct response *response);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Workload of Kueue says of the object that it is of: whether it is queued, since when and why.
+// The state of an object in Kueue, from its Workload: phase, since when, and reason.
 #ifndef WHARF_ENGINE_KUEUE_STATE_H
 #define WHARF_ENGINE_KUEUE_STATE_H
 
@@ -21,25 +21,25 @@ enum kueue_phase {
 
 struct kueue_state {
     enum kueue_phase phase;
-    int64_t since_ns;             // wall clock: since when; 0: it does not say
-    int64_t evicted_ns;           // wall clock: when it was last evicted; 0: never
+    int64_t since_ns;             // wall clock, start of the phase; 0: unknown
+    int64_t evicted_ns;           // wall clock, last eviction; 0: never
     const char *name, *uid;       // of the Workload
-    const char *version;          // of the API in which it was read
+    const char *version;          // API version of the read
     const char *queue;            // LocalQueue
-    const char *reason, *message; // of the phase, "" if it has none
+    const char *reason, *message; // of the phase, or ""
     const char *evicted_reason, *evicted_message;
-    const char *check, *check_message; // an admission check that has rejected it; "": none
-    bool deactivated;                  // it has KUEUE_DEACTIVATED
+    const char *check, *check_message; // an admission check that rejected the Workload; "": none
+    bool deactivated;                  // has KUEUE_DEACTIVATED
 };
 #define KUEUE_STATE_STRINGS 10
 
-// Strings live as long as the Workload; `version` is taken as it is.
+// Strings live as long as the Workload; `version` is not copied.
 void kueue_state_read(const struct json *workload, const char *version, struct kueue_state *out);
 
 // Pointers to the strings.
 void kueue_state_strings(struct kueue_state *state, const char **out[KUEUE_STATE_STRINGS]);
 
-// The uid of the object that it is of: its controller, or ""; the string lives as long as the Workload.
+// The uid of the Workload's controller, or ""; lives as long as the Workload.
 const char *kueue_state_owner(const struct json *workload);
 
 #endif

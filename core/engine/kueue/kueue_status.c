@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define TELL_QUEUED_NS (5 * CLOCK_SECOND) // most are admitted at once
-#define EVICTED_NEW_NS (1 * CLOCK_MINUTE) // older evictions were told by another process
-#define DENIED_NS (10 * CLOCK_MINUTE)     // until a write is tried again that was refused
+#define EVICTED_NEW_NS (1 * CLOCK_MINUTE) // another process reported older evictions
+#define DENIED_NS (10 * CLOCK_MINUTE)     // until the retry of a denied write
 #define WRITE_FIRST_NS (1 * CLOCK_SECOND)
 #define WRITE_MAX_NS (1 * CLOCK_MINUTE)
 #define WHY_MAX 1024
@@ -78,7 +78,7 @@ static struct kueue_status *ticket_new(const struct kueue_state *state) {
     return kueue_status;
 }
 
-// What is known of the same Workload.
+// Copies the facts about the same Workload.
 static void keep(struct kueue_status *kueue_status, const struct kueue_status *old) {
     kueue_status->told = old->told;
     kueue_status->denied = old->denied;
@@ -121,12 +121,12 @@ static struct kueue_status **place_of(const struct engine *engine, const struct 
         return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
                    ? &entry->workload->kueue_status
                    : NULL;
-    // It is told once: also of a mirror whose workload has not been listed yet.
+    // The event comes once, so it is stored for mirrors without a listed workload too.
     struct mirror *m = entry_mirror(entry, event->cluster);
     return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->kueue_status : NULL;
 }
 
-// It is a workload, or the mirror of one, that is known.
+// A known workload, or the mirror of one.
 static bool is_of_workload(const struct entry *entry, size_t cluster) {
     return entry->workload->facts.exists &&
            (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
@@ -158,7 +158,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         return;
     struct kueue_status *kueue_status = state->phase == KUEUE_GONE ? NULL : ticket_new(state), *old = *place;
     if (!kueue_status && state->phase != KUEUE_GONE)
-        return; // without memory what is known stays
+        return; // out of memory: the old status stays
     if (old && kueue_status && strcmp(old->uid, kueue_status->uid) == 0)
         keep(kueue_status, old);
     if (kueue_status) {
@@ -203,13 +203,13 @@ static void report_check_rejected(struct engine *engine, struct entry *entry) {
                  kueue_status->queue, kueue_status->check);
 }
 
-// Whether the Workload should be active, other than it is.
+// Whether spec.active has to change; *active is the new value.
 static bool has_to_change(const struct entry *entry, const struct kueue_status *kueue_status, bool *active) {
     bool inactive = kueue_status->phase == KUEUE_INACTIVE;
     *active = !entry->workload->facts.suspended;
     if (kueue_status->phase == KUEUE_OVER)
         return false;
-    // Somebody who has activated it since is not fought.
+    // Does not override a later activation by another client.
     return *active ? inactive && kueue_status->deactivated : !inactive && !kueue_status->deactivated;
 }
 
@@ -292,7 +292,7 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
         return;
     kueue_status->busy = false;
     mirror->facts.update_due = true;
-    if (response->reason == REASON_OK) { // the watch shows it
+    if (response->reason == REASON_OK) { // the watch shows the change
         kueue_status->failures = 0;
         kueue_status->denied = false;
         kueue_status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes objects from watches, lists and answers into facts and compact text.
+// Objects from watches, lists and answers become facts and compact text.
 #include "core/engine/observe/observe.h"
 
 #include "core/adapter/phase.h"
@@ -61,7 +61,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     }
     bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
     if (finished && !entry->workload->facts.finished) {
-        // Retention starts when it finished, by a remote clock: at the latest now.
+        // Retention starts at the end of the workload, by a remote clock: at the latest now.
         int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
         if (age_ns < 0)
             age_ns = 0;
@@ -114,7 +114,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     entry->workload->facts.cluster = cluster;
     entry->workload->facts.attempt = attempt;
     if (attempt > 0 || entry->workload->facts.suspended || entry->workload->facts.being_deleted)
-        entry->workload->ready_ns = attempt == 1 ? entry->workload->ready_ns : 0; // counted once its mirror is created
+        entry->workload->ready_ns = attempt == 1 ? entry->workload->ready_ns : 0; // counted at the create of the mirror
     else if (entry->workload->ready_ns == 0)
         entry->workload->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
@@ -177,7 +177,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         return;
     }
     entry->workload->listed_older = false;
-    if (entry->workload->uncompared) // whatever it lacks now, somebody else may have changed it since
+    if (entry->workload->uncompared) // another writer may have changed missing fields since
         entry->workload->noop_patch_hash = 0;
     bool restored = strcmp(entry->workload->doc.version, STORE_VERSION_NONE) == 0;
     bool had_finished = had && entry->workload->facts.finished && (restored || entry->workload->facts.ended);
@@ -187,7 +187,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     entry->workload->facts.too_large = entry->workload->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->workload->doc), had);
-    if (!had && entry->workload->facts.attempt > 1) // by an earlier process, nobody knows where
+    if (!had && entry->workload->facts.attempt > 1) // by an earlier process, in an unknown worker
         entry->workload->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
     restored_finished(engine, entry, &text, restored);
     rival_observed(engine, entry, had && !restored);
@@ -196,7 +196,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     queue_entry(engine, entry);
 }
 
-// Rule 1: objects that are not delegated to this host are not kept.
+// Rule 1: the host drops objects that are not delegated to it.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     rival_seen(engine, object->value);
@@ -232,7 +232,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
         observe_seen_mirror(engine, cluster, kind, object);
 }
 
-// A deletion event carries the last state: the mirror may have finished since it was last seen.
+// A deletion event has the last state: the mirror may have finished meanwhile.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
     if (entry->workload->facts.finished || m->facts.finished ||
         observe_is_stale(engine, &m->doc, m->stub || m->reduced, *object) ||
@@ -264,7 +264,7 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
             observe_mirror_gone(engine, entry, m, certain);
         } else if (known)
             m->outdated = m->facts.busy;
-        else if (m && m->facts.unsure) { // may have been the unsure object
+        else if (m && m->facts.unsure) { // possibly the unsure object
             m->facts.not_before_ns = 0;
             queue_entry(engine, entry);
         }

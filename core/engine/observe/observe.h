@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes objects from watches, lists and answers into facts and compact text.
+// Objects from watches, lists and answers become facts and compact text.
 #ifndef WHARF_ENGINE_OBSERVE_H
 #define WHARF_ENGINE_OBSERVE_H
 
@@ -10,18 +10,18 @@ struct unsealed_log { // throttles the log line about foreign objects with the h
     int64_t next_ns;
 };
 
-// Why an object in a worker counts as a mirror.
+// The reason why an object in a worker counts as a mirror.
 enum ownership {
-    OWNERSHIP_NONE,  // it does not
-    OWNERSHIP_UID,   // by its uid: it was one, and its marks were changed
-    OWNERSHIP_MARKS, // by its marks, which anybody may copy
-    OWNERSHIP_SEAL   // by its marks and a valid seal
+    OWNERSHIP_NONE,  // not a mirror
+    OWNERSHIP_UID,   // by the uid of a former mirror with changed marks
+    OWNERSHIP_MARKS, // by marks, which any writer may copy
+    OWNERSHIP_SEAL   // by marks and a valid seal
 };
 
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
 void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object);
 void observe_listed(struct engine *engine, size_t cluster, size_t kind);
-// An object from an answer; `object` is taken.
+// Handles an object from an answer; takes `object`.
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object);
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object,
                     enum ownership ownership);

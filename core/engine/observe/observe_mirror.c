@@ -24,12 +24,12 @@
 
 #define UNSEALED_REPORTED 8 // per cluster, before the log line is throttled
 
-// The marks of one object do not change. Those of one that is not proven to be a mirror may have been wrong before.
+// The marks of one object do not change, but an unproven mirror may have had wrong ones before.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
     return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
 
-// Rule 3: which objects may be changed or deleted.
+// Rule 3: the objects that the host may change or delete.
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
                                  const struct json *object) {
     const struct kind *k = engine->kinds[kind];
@@ -46,7 +46,7 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
     case SEAL_VALID:
     case SEAL_OLD_KEY:
         return OWNERSHIP_SEAL;
-    case SEAL_MISSING: // may have been created without a key
+    case SEAL_MISSING: // possibly from before there was a key
         if (!known && engine->now.mono_ns < engine->adopt_until_ns && !cluster_watch(engine, cluster, kind)->listed)
             return OWNERSHIP_MARKS;
         return otherwise;
@@ -57,7 +57,7 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
 
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         enum ownership ownership, bool same) {
-    // Proof is of an object with its marks: one that was gone may come back, from a copy of etcd, with others.
+    // The proof includes the marks: an object that was gone may come back, from a copy of etcd, with others.
     bool kept = same && (ownership == OWNERSHIP_UID || has_kept_marks(m, object));
     m->facts.being_deleted = object_is_being_deleted(object);
     m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
@@ -65,7 +65,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (ownership != OWNERSHIP_UID) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->facts.attempt = mirror_attempt(object);
-    } else { // its marks were changed and will be restored
+    } else { // changed marks will be restored
         if (!same)
             text_copy(m->workload_uid, sizeof m->workload_uid, entry->workload->uid);
         m->facts.update_due = true;
@@ -73,12 +73,12 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->unmarked = ownership == OWNERSHIP_UID;
     m->facts.proven = (kept && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     observe_set_of_workload(entry, m);
-    // One that was known to be gone, or not to have been created, may come back with a copy of etcd.
+    // A mirror known as gone or not created may come back with a copy of etcd.
     if (m->facts.of_workload && m->facts.attempt == entry->workload->facts.attempt &&
         m->facts.cluster == entry->workload->facts.cluster)
         entry->workload->facts.gone_attempt = entry->workload->facts.clean_attempt = 0;
     uint64_t hash = mirror_carry_hash(object, true);
-    // A change that had to wait until the suspended mirror stopped may be possible now.
+    // A change that waited for the suspended mirror to stop may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
         m->facts.update_due = true;
@@ -107,10 +107,10 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         return;
     entry->workload->facts.status_due = true;
     if (entry->workload->denied_status_hash && entry->workload->denials.at_ns < entry->workload->facts.not_before_ns)
-        entry->workload->facts.not_before_ns = entry->workload->denials.at_ns; // its status may differ
+        entry->workload->facts.not_before_ns = entry->workload->denials.at_ns; // the status may differ
 }
 
-// `known`: the status before was reduced, too.
+// `known`: the former status was reduced, too.
 static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
     if (m->reduced && !known && m->facts.of_workload)
         report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
@@ -126,7 +126,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     }
     if (!had)
         engine->stats.clusters[m->facts.cluster].mirrors++;
-    if (m->uncompared) // whatever it lacks now, somebody else may have changed it since
+    if (m->uncompared) // another writer may have changed missing fields since
         m->noop_patch_hash = 0;
     if (!same) {
         m->carry = CARRY_UNKNOWN;
@@ -196,7 +196,7 @@ static const char *advice_of(const struct json *object) {
                  "delete it there if it is forged";
 }
 
-// It has the host's marks but no valid seal.
+// Marks of the host without a valid seal.
 static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
                             const struct json *object) {
     struct unsealed_log *log = &engine->unsealed[cluster];
@@ -226,7 +226,7 @@ void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, str
         object_free(object);
         return;
     }
-    if (unknown && !finalizer_is_on(value)) // its finalizers have to be known
+    if (unknown && !finalizer_is_on(value)) // the finalizers matter
         object = orphans_by_name(engine, cluster, kind, object, &name_only);
     value = object->value;
     space = object_namespace(value);
@@ -240,7 +240,7 @@ void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, str
         m->epoch = cluster_watch(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, ownership);
         m->facts.name_only = name_only;
-        if (name_only) // the whole is newer than its name
+        if (name_only) // the whole object is newer than its name
             memcpy(m->doc.version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
         return;
     }

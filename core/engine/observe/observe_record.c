@@ -8,7 +8,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard.h"
 
-#define RESTORES_FREE 3 // of the annotations, before it is throttled
+#define RESTORES_FREE 3 // of the annotations, before the throttle
 
 uint32_t observe_annotated_cluster(const struct engine *engine, const struct json *object) {
     const char *name = object_annotation(object, MARK_CLUSTER);
@@ -31,8 +31,8 @@ static bool is_over(const struct entry *entry, const struct mirror *placed) {
            !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
 }
 
-// The label says what the annotation says, for selectors. It is restored with the same patch and the same delays; where
-// that does not last, not at all. Workloads that were placed before there was the label have none.
+// The label repeats the annotation, for selectors. The same patch restores both, with the same delays; if the label
+// does not last, only the annotation. Workloads placed before the label existed have none.
 static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                         bool was) {
     const char *label = object_label(object, MARK_CLUSTER);

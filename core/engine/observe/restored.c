@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 9. A cluster's resourceVersions went backwards: it was restored from a backup, or wiped. Its known state is
-// compared with the list that follows; until that is complete nothing is done.
+// Rule 9. A cluster's resourceVersions went backwards: the cluster was restored from a backup, or wiped. The next
+// list is compared with the known state; until that list is complete the host writes nothing.
 #include "core/engine/observe/restored.h"
 
 #include "core/engine/clusters/cluster_state.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Its annotation says what was carried to it.
+// The annotation records the carried fields.
 static void stale_version_reset_mirror(struct mirror *m) {
     stale_version_reset_doc(&m->doc);
     free(m->record);

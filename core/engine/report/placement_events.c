@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// A watch that broke may only have to be opened again, and an API server that accepts no connection may only be
-// restarting, or one of several: it is lost at once when several probes failed in a row.
+// A broken watch may only need to be reopened, and an API server that accepts no connection may be restarting, or one
+// of several: a worker is lost at once after several failed probes in a row.
 #define LOSS_GRACE_NS (5 * CLOCK_SECOND)
 #define LATER_NS (1 * CLOCK_SECOND) // requests come first
 #define LATER_MORE_NS (4 * CLOCK_SECOND)
@@ -32,13 +32,13 @@ static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOC
     text_copy(out, CLOCK_RFC3339_MAX, time ? time + 1 : whole);
 }
 
-// One loss has one Event: a server that is stopped refuses connections first, and ends its watches later.
+// One Event for one loss: a stopping server refuses connections first, and ends its watches later.
 static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
     int64_t told_ns = entry->workload->loss_told_ns;
     return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
 }
 
-// Without connections nothing is written there; what open watches bring still counts, so nothing is rescheduled.
+// Without connections the host writes nothing there. Open watches still count, so the host does not reschedule.
 static void report_loss(struct engine *engine, struct entry *entry, size_t cluster, int64_t since_ns, bool open) {
     const char *name = engine->names[cluster];
     char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX], found[160];
@@ -82,11 +82,11 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
 
 static void tell_back(struct engine *engine, struct entry *entry, size_t cluster) {
     if (engine->workers[entry->kind][cluster].frozen)
-        return; // is about to be identified
+        return; // identification follows
     char lost[CLOCK_RFC3339_MAX];
     say_duration(engine->now.mono_ns - entry->workload->loss_told_ns, lost);
     entry->workload->loss_told_ns = 0;
-    if (!facts_placed_mirror(entry)) // it will be rescheduled
+    if (!facts_placed_mirror(entry)) // the host will reschedule
         return;
     if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "WorkerBack", "Observe",
@@ -112,7 +112,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         tell_back(engine, entry, cluster);
 }
 
-// Of the known worker that it is placed in.
+// About the worker of the present placement.
 static void say_cause(const struct engine *engine, const struct entry *entry, const struct action *action,
                       char out[256]) {
     uint32_t cluster = entry->workload->facts.cluster;
@@ -161,7 +161,7 @@ void report_finished(struct engine *engine, struct entry *entry) {
     if (began_ns && attempt->ended_ns > began_ns)
         say_duration(attempt->ended_ns - began_ns, took);
     bool failed = attempt->outcome == OUTCOME_FAILED;
-    // A workload that was restored from a backup may have lost the name of its cluster.
+    // A workload restored from a backup may lack the name of its cluster.
     report_event(engine, entry, failed, "Finished", "CopyStatus", "%s%s%s%s%s (attempt %u)%s%s",
                  failed ? "failed" : "succeeded", *attempt->cluster ? " in " : "", attempt->cluster,
                  *took ? " after " : "", took, attempt->number, attempt->message && failed ? ": " : "",

@@ -23,7 +23,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         engine->stats.clusters[event->cluster].pod_reports_refused++;
         return;
     }
-    // What was told of the workload itself is not affected: a repeated remark is counted by the recorder.
+    // Independent of the last Event about the workload: the recorder counts repeated pod reports.
     uint32_t last_note = entry->workload->last_note;
     bool reported = entry->workload->reported;
     entry->workload->last_note = 0;

@@ -15,7 +15,7 @@ static const char *const action_names[] = {
     [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget", [ACTION_READ] = "read",     [ACTION_GIVE_UP] = "give-up",
 };
 
-// Takes the message; it is dropped when out of memory.
+// Takes the message; drops it when out of memory.
 static void add_message(struct engine *engine, struct log_message message) {
     struct update *update = engine->update;
     if (message.text && array_reserve(&update->log, &update->cap_log, update->n_log + 1, sizeof *update->log))
@@ -81,7 +81,7 @@ static bool describe(const struct engine *engine, const struct entry *entry, con
 void report_event(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) {
     struct update *update = engine->update;
-    if (!*entry->workload->uid || !shard_is_held(engine, entry)) // its holder tells it
+    if (!*entry->workload->uid || !shard_is_held(engine, entry)) // the holder of the shard reports
         return;
     va_list args;
     va_start(args, format);
@@ -90,7 +90,7 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     if (!text)
         return;
     entry->workload->reported = true;
-    // The same note about the same workload is not repeated.
+    // Drops a repeat of the last Event.
     uint64_t wide = text_hash(TEXT_HASH, text);
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     struct workload_event event = {.kind = entry->kind, .warning = warning, .action = action};

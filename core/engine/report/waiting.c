@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 8. A wait of more than a minute is reported: an Event on the workload, once per reason, and a metric.
+// Rule 8. Reports a wait of more than a minute: an Event on the workload, once per reason, and a metric.
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/unresumed.h"
 #include "core/engine/part.h"
@@ -35,7 +35,7 @@ static enum waiting waiting_of(const struct entry *entry) {
     return (enum waiting)entry->workload->waiting;
 }
 
-// Why each worker does not get it, in one Event.
+// The reason of each worker, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->workload->waiting_since_ns + UNSCHEDULABLE_NS;
     if (entry->workload->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
@@ -61,11 +61,11 @@ static void tell_denied(struct engine *engine, struct entry *entry) {
 static void report(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->workload->waiting_reported |= bit_of(entry->workload->waiting);
     count(engine, entry, true);
-    // The cause of a retry or delay was reported when it began; others have Events of their own.
+    // Causes of a retry or delay were reported at their start; others have their own Events.
     if ((entry->workload->waiting == WAITING_BACKOFF || entry->workload->waiting == WAITING_REPEATED) &&
         entry->workload->reported)
         return;
-    if (entry->workload->waiting == WAITING_BYTES) // of its worker, which is reported
+    if (entry->workload->waiting == WAITING_BYTES) // reported for the worker
         return;
     if (entry->workload->waiting == WAITING_QUEUED || entry->workload->waiting == WAITING_KUEUE ||
         entry->workload->waiting == WAITING_CHECK_REJECTED)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to commands: what they show of the objects, when to retry, and what is reported.
+// Answers to commands: new facts about objects, times to retry, and reports.
 #include "core/engine/request/answer.h"
 
 #include "core/base/memory.h"
@@ -86,14 +86,14 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     restored_answer(engine, &request, response);
     if (response->object && request.cluster != ENGINE_MANAGEMENT)
         large_mirrors_bound(engine, request.cluster, entry->kind, &response->object);
-    if (response->object && response->object->too_large) { // a stub does not show what was written
+    if (response->object && response->object->too_large) { // a stub does not show the written fields
         object_free(response->object);
         response->object = NULL;
     }
     engine->stats.clusters[request.cluster].answers[verb][response->reason]++;
     EACH_PART(part, requests & PART_REQUEST(request.type)) part->answered(engine, entry, &request, response);
     if ((request.type == REQUEST_PLACE || request.type == REQUEST_STATUS) && response->reason == REASON_OK)
-        entry->read_term = request.term; // it carried the resourceVersion that was known
+        entry->read_term = request.term; // the write had the known resourceVersion
     free(request.record);
     queue_entry(engine, entry);
 }

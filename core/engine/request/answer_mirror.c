@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GONE_SOON_NS (200 * CLOCK_MS) // after a deletion that no watch shows
+#define GONE_SOON_NS (200 * CLOCK_MS) // to poll a deletion that no watch shows
 #define GONE_LATER_NS (10 * CLOCK_SECOND)
 #define FAILURES_REPORTED 4 // transient failures of a create before they are reported
 
@@ -53,7 +53,7 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
                                                              .body_len = (size_t)len});
 }
 
-// True: the stored mirror lacks marks. It is deleted, and its worker counts as one that rejected it.
+// True: the stored mirror lacks marks. The host deletes the mirror and treats the worker like one that rejected it.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
                          const struct request_in_flight *request, uint16_t refusals) {
     const char *lost =
@@ -76,7 +76,7 @@ static uint32_t source_of(uint64_t carry_hash) {
     return hash ? hash : 1;
 }
 
-// A worker that does not keep all fields. True: they are required, and the mirror is deleted.
+// A worker that drops fields. True: the fields are required, and the host deletes the mirror.
 static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt,
                            uint16_t refusals) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
@@ -103,7 +103,7 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
     return true;
 }
 
-// Not worth a third of the requests of a short workload's life: under load it is left out.
+// Left out under load: not worth a third of the requests for a short workload.
 static void report_created(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt) {
     if (mirror->created_reported == attempt)
         return;
@@ -124,13 +124,13 @@ static void count_dispatch(struct engine *engine, struct entry *entry, uint32_t 
     entry->workload->ready_ns = 0;
 }
 
-// A create, or one that was only tried, was rejected or failed.
+// A create or dry-run create was rejected or failed.
 static void not_created(struct engine *engine, struct entry *entry, struct mirror *mirror,
                         const struct response *response) {
     if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->facts.unsure = !mirror->facts.present;
         int64_t again_ns = answer_next_try_ns(engine, response, &mirror->failures);
-        if (mirror->failures > 1) // it was read and not found
+        if (mirror->failures > 1) // a read found nothing
             mirror->facts.not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->settings.create_namespaces) {
         create_namespace(engine, entry, mirror);
@@ -138,7 +138,8 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         exclude(engine, entry, mirror, reason_text(response->reason), response->message);
     } else {
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
-        // Read by name; if absent, and no create can still take effect, the workload may be rescheduled.
+        // Reads the mirror by name; if absent, and no create can still take effect, the host may reschedule the
+        // workload.
         mirror->facts.unsure |= mirror->failures >= FAILURES_REPORTED;
         if (mirror->failures >= FAILURES_REPORTED)
             report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
@@ -147,8 +148,8 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
     }
 }
 
-// The workload was made anew while the create was in flight. Without its marks the mirror would be taken for that of
-// the new one.
+// The workload was made anew while the create was in flight. The marks keep the mirror from passing for that of the
+// new workload.
 static void of_former_workload(struct entry *entry, struct mirror *mirror) {
     if (mirror->unmarked) {
         mirror->workload_uid[0] = '\0';
@@ -160,7 +161,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
                     const struct request_in_flight *request, struct response *response) {
     if (entry->workload->facts.exists && request->was_clean && answer_certainly_not_done(response->reason) &&
         entry->workload->facts.attempt == request->attempt &&
-        entry->workload->facts.cluster == request->cluster) // else another one may have been created since
+        entry->workload->facts.cluster == request->cluster) // else another create may have followed
         entry->workload->facts.clean_attempt = entry->workload->facts.attempt;
     mirror->facts.may_exist |= !answer_certainly_not_done(response->reason);
     uint32_t source = source_of(request->wanted);
@@ -186,7 +187,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         if (mirror->unmarked) // placed elsewhere meanwhile
             mirror->facts.attempt = request->attempt;
         else if (request->wanted == entry->workload->carry_hash && answer_is_newest(engine, &mirror->doc, version))
-            mirror->facts.update_due = false; // neither the workload nor the mirror has changed since
+            mirror->facts.update_due = false; // no change of the workload or the mirror since
         count_dispatch(engine, entry, request->attempt);
         report_created(engine, entry, mirror, request->attempt);
     } else {
@@ -201,13 +202,13 @@ void answer_check_dropped(struct engine *engine, struct entry *entry) {
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || mirror != facts_placed_mirror(entry))
         return;
     if (mirror->unchecked_source != source_of(entry->workload->carry_hash) && mirror->facts.update_due)
-        return; // the workload has changed since: once the change was carried
+        return; // the workload has changed since: wait until the change is carried
     mirror->unchecked_source = 0;
     if (!mirror->facts.finished)
         (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, mirror->refusals);
 }
 
-// The server says that it cannot try a create: a webhook with side effects.
+// The server rejects a dry-run create: a webhook has side effects.
 static bool cannot_be_tried(const struct response *response) {
     return response->reason == REASON_BAD_REQUEST && strstr(response->message, "does not support dry run");
 }
@@ -231,7 +232,7 @@ static void tried(struct engine *engine, struct entry *entry, struct mirror *mir
     }
 }
 
-// Read by name and not found.
+// A read by name found nothing.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool heard = decide_absent_at_ns(&mirror->facts, engine->settings.worker_lost_timeout_ns) <= engine->now.mono_ns;
     bool existed =
@@ -242,8 +243,8 @@ static void known_absent(struct engine *engine, struct entry *entry, struct mirr
         exclude(engine, entry, mirror, "CreateFailed", "creates keep failing there and the object does not exist");
 }
 
-// The object has the marks of this very attempt: an earlier process may have created it without a seal, or with another
-// key, and a second mirror would run beside it.
+// The object has the marks of this very attempt: an earlier process may have created the object without a seal, or
+// with another key. A second mirror would run beside that object.
 static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                         const struct json *object) {
     return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) &&
@@ -266,7 +267,7 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
                  engine->names[mirror->facts.cluster]);
 }
 
-// A mirror without marks is not in the watch: once the host's finalizer is off, its deletion has to be polled.
+// The watch does not show a mirror without marks: without the host's finalizer, only polling shows its deletion.
 static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
     if (!mirror->unmarked || !mirror->facts.being_deleted || mirror->facts.finalizer)
         return;
@@ -277,7 +278,7 @@ static void ask_again(const struct engine *engine, struct mirror *mirror, int64_
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->facts.present && !mirror->facts.unsure)
-            return; // it was seen since
+            return; // seen since
         mirror->facts.unsure = mirror->facts.may_exist = false;
         mirror->facts.absent_ns = engine->now.mono_ns;
         if (mirror->facts.present)
@@ -288,7 +289,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     }
     if (response->reason != REASON_OK || !response->object) {
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
-        if (reason_is_permanent(response->reason)) // its watch will show it
+        if (reason_is_permanent(response->reason)) // the watch will show the change
             mirror->facts.may_exist = false;
         return;
     }
@@ -298,13 +299,13 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     if (ownership != OWNERSHIP_NONE) {
         uint64_t before = mirror->facts.present ? text_hash(TEXT_HASH, doc_version(&engine->store, &mirror->doc)) : 0;
         observe_mirror(engine, entry, mirror, object, ownership);
-        if (!answer_is_newest(engine, &mirror->doc, before)) // else what failed would be repeated as it was
+        if (!answer_is_newest(engine, &mirror->doc, before)) // else the same patch would fail again
             mirror->failures = 0;
         mirror->facts.unsure = false;
         ask_again(engine, mirror, GONE_LATER_NS);
         return;
     }
-    if (mirror->facts.present) // its name was reused; if it had no marks, no watch shows that
+    if (mirror->facts.present) // the name was reused; without marks no watch shows that
         observe_mirror_gone(engine, entry, mirror, true);
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
@@ -330,7 +331,7 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
             repeat_updated(mirror, request);
         if (request->marks && !mirror->facts.finished)
             refuse_marks(engine, entry, mirror, request, mirror->refusals);
-        mirror->facts.update_due = true; // compared once more: the server may have changed what was sent
+        mirror->facts.update_due = true; // compare once more: the server may have changed the fields
         mirror->noop_patch_hash = answer_is_newest(engine, &mirror->doc, version) ? request->patch_hash : 0;
         mirror->uncompared = true;
         return;
@@ -344,12 +345,12 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.not_before_ns = next_ns;
         return;
     }
-    // Does not delay its deletion, the other pieces, or another change.
+    // Does not delay the deletion, the other pieces, or another change.
     bool noted = rejections_add(&mirror->refused, request->patch_hash, response, next_ns);
     mirror->facts.update_at_ns = noted ? 0 : next_ns;
 }
 
-// The mirror now has what was sent.
+// The mirror now has the fields that were sent.
 static void keep_record(struct mirror *mirror, struct request_in_flight *request) {
     if (!request->record)
         return;
@@ -368,7 +369,7 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
-    // The watch may lag, and no longer shows a mirror that lost its marks.
+    // The watch may lag, and does not show a mirror without marks.
     mirror->facts.unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
@@ -381,7 +382,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     switch (response->reason) {
     case REASON_OK:
         mirror->failures = 0;
-        mirror->facts.being_deleted = true; // the watch shows when it is gone
+        mirror->facts.being_deleted = true; // the watch will show the deletion
         ask_again(engine, mirror, GONE_SOON_NS);
         break;
     case REASON_NOT_FOUND:
@@ -391,7 +392,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
         if (request->withdraws && answer_certainly_not_done(response->reason))
             unstarted_kept(entry, mirror, response->reason);
-        mirror->facts.unsure |= response->reason == REASON_CONFLICT; // it has changed, or is another one
+        mirror->facts.unsure |= response->reason == REASON_CONFLICT; // a changed object, or another one
         if (reason_is_permanent(response->reason))
             report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                          "cluster %s rejected the deletion of the mirror: %s", engine->names[mirror->facts.cluster],
@@ -399,7 +400,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     }
 }
 
-// The object was deleted while the request was in flight, and the answer predates that.
+// The object was deleted while the request was in flight, before which the answer was made.
 static bool is_older(const struct mirror *mirror, const struct request_in_flight *request,
                      const struct response *response) {
     if (request->type == REQUEST_DELETE || request->type == REQUEST_RELEASE)
@@ -454,7 +455,7 @@ void answer_of_mirror(struct engine *engine, struct entry *entry, struct request
         keep_record(mirror, request);
     else if (request->record && !answer_certainly_not_done(response->reason))
         mirror->record_unsure = true;
-    // What it may have suspended is read, before another patch overwrites the record of that.
+    // Reads a possibly suspended mirror before another patch overwrites its record.
     mirror->facts.unsure |= request->stops && !done && !answer_certainly_not_done(response->reason);
 }
 

@@ -9,10 +9,10 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 
-#define NOT_FOUND_MAX 5 // reads of a known workload that do not find it, before the watch is doubted
+#define NOT_FOUND_MAX 5 // reads that do not find a known workload, before the host distrusts the watch
 #define RELIST_NS CLOCK_MINUTE
 
-// What the watch has shown meanwhile is newer.
+// Watch events that came meanwhile are newer.
 static bool is_older(struct engine *engine, struct entry *entry, const struct object *object) {
     bool known = true;
     return entry->workload->facts.exists &&
@@ -20,15 +20,15 @@ static bool is_older(struct engine *engine, struct entry *entry, const struct ob
                                   &known) < 0;
 }
 
-// What was read is gone, or no longer delegated, by what the watch has shown meanwhile: it will not show that again.
+// The watch has meanwhile shown the deletion or the end of the delegation, and will not do so again.
 static bool is_gone(const struct entry *entry, const struct request_in_flight *request, const struct object *object) {
     const char *uid = object_uid(object->value);
     return !entry->workload->facts.exists &&
            (request->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
 }
 
-// Of one that is known and is not found, the watch shows the deletion; unless its list was answered late, from before
-// the cluster was restored from a backup. Such a watch waits for versions to come and shows nothing of what is gone.
+// If a read does not find a known workload, the watch will show the deletion, unless its list came late, from before
+// the cluster was restored from a backup. Such a watch waits for future versions and shows no deletion.
 static void doubt_watch(struct engine *engine, const struct entry *entry) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     if (entry->read_failures < NOT_FOUND_MAX || watch->doubted_until_ns > engine->now.mono_ns)
@@ -44,7 +44,7 @@ static bool take_read(struct engine *engine, struct entry *entry, const struct r
     bool stale = stale_version_must_read(engine, entry);
     if (entry->workload->facts.exists)
         entry->workload->listed_older = false;
-    if (!response->object) // too large: what is known is older, unless it is a stub
+    if (!response->object) // too large: the known version is older, unless it is a stub
         return entry->workload->facts.exists && entry->workload->facts.too_large;
     if (is_gone(entry, request, response->object))
         return false;
@@ -64,7 +64,7 @@ void answer_of_read(struct engine *engine, struct entry *entry, const struct req
         entry->read_at_ns = 0;
         return;
     }
-    // Of one that is gone, the next read says what is there now.
+    // The next read shows the present state of a workload that was deleted.
     entry->read_at_ns = answer_next_try_ns(engine, response, &entry->read_failures);
     if (response->reason == REASON_NOT_FOUND)
         doubt_watch(engine, entry);

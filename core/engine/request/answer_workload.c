@@ -17,7 +17,7 @@
 
 #define FREE_DENIALS 3 // rejected statuses before the next one is delayed
 
-// A different status may be sent sooner.
+// Only this status is delayed.
 static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
     entry->workload->denied_status_hash = patch_hash;
     entry->workload->denied_until_ns = entry->workload->facts.not_before_ns;
@@ -39,8 +39,8 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
                      "the management cluster rejected the write: %s", response->message);
 }
 
-// After an accepted status patch. If the status is as intended and nothing else changed, the status is no longer due;
-// otherwise the next comparison shows whether the server keeps it.
+// After an accepted status patch: a status as intended, without another change, is no longer due; else the next
+// comparison shows whether the server keeps the status.
 static void status_written(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                            struct object *object) {
     struct workload *w = entry->workload;
@@ -81,7 +81,7 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
     bool place = request->type == REQUEST_PLACE;
     if (!entry->workload->facts.exists)
         return;
-    // Without an answer it has taken effect, for all that is known.
+    // Without an answer, assume that the write took effect.
     if (request->is_budgeted && !answer_certainly_not_done(response->reason))
         status_budget_stored(engine, entry, response->object ? response->object->size : entry->workload->doc.text.len);
     if (request->type == REQUEST_STATUS)
@@ -94,7 +94,7 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
         entry->workload->unsure |= !answer_is_heard(response->reason);
         workload_failed(engine, entry, request, response);
         entry->workload->facts.record_unsure |= place && !answer_certainly_not_done(response->reason);
-        if (place) // as far as is known, it was not placed
+        if (place) // no placement, as far as is known
             cluster_count_active(engine, entry,
                                  entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
                                          entry->workload->facts.finished

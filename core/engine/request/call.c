@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of a workload rejected by the adapter or the host
+#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // for a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 
 void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
@@ -66,7 +66,7 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
     return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
 }
 
-// A successful call may still carry a message.
+// A successful call may have a message.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
     bool made = strcmp(action, "CreateMirror") == 0;
     if (call->answer.message)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into the adapter of an entry's kind.
+// Calls of the adapter of an entry's kind.
 #ifndef WHARF_ENGINE_CALL_H
 #define WHARF_ENGINE_CALL_H
 
@@ -11,8 +11,7 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
 // For the functions of mirror.h; `mirror` may be NULL.
 struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                    struct adapter_call *call);
-// For a call that did not return WHARF_OK: reports a rejection. Returns when to retry; `refusals` counts consecutive
-// rejections.
+// Reports a call that did not return WHARF_OK. Returns the time to retry; `refusals` counts consecutive rejections.
 int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
                     const char *action, uint16_t *refusals);
 // Reports the message of a successful call, if any.

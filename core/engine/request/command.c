@@ -106,7 +106,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     return id;
 }
 
-// Rule 5: the object is busy until the answer.
+// Rule 5: busy until the answer.
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct command_spec spec) {
     size_t len = 0;

@@ -46,7 +46,7 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     case ACTION_DELETE:
     case ACTION_RELEASE:
         return WORK_DELETE;
-    case ACTION_VERIFY: // a create may wait for it
+    case ACTION_VERIFY: // a create may wait for the read
         return mirror->facts.present ? WORK_REFRESH : WORK_CREATE;
     default:
         return WORK_CREATE;
@@ -78,7 +78,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
     struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
     if (!node || !fair_queue_put(&engine->paces[cluster]->queue, node, entry, class_of(engine, entry, action, mirror),
                                  entry->kind, entry->key, entry->name_at - 1U))
-        return true; // without memory it does not wait
+        return true; // out of memory: no wait
     window_was_full(&engine->paces[cluster]->window);
     engine->paces[cluster]->pressed_ns = engine->now.mono_ns;
     node->renewed = true;

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#define SAMPLE_MIN 4  // answers, before the window is changed
-#define TOLERANCE 1.5 // times the least: latency varies by so much without a queue
-#define AGING 64      // samples until a least that is no longer reached has become the present round trip, nearly
+#define SAMPLE_MIN 4  // answers before a change of the window
+#define TOLERANCE 1.5 // times the shortest: latency varies by this much without a queue
+#define AGING 64      // samples until the shortest round trip has nearly adapted to longer ones
 
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
     burst = burst < 1 ? 1 : burst;
@@ -82,7 +82,7 @@ static void set_limit(struct window *window, double limit) {
     begin_sample(window);
 }
 
-// Those that were sent before it was shrunk do not shrink it again.
+// Requests sent before a reduction do not reduce the window again.
 static void ease(struct window *window, int64_t sent_ns, int64_t now_ns) {
     if (sent_ns <= window->eased_ns)
         return;

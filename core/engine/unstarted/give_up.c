@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Its own status says so where its API has words for that, and an Event in any case.
+// Reports in the status where the API of the kind has words for a failure, and in an Event in any case.
 #include "core/engine/unstarted/give_up.h"
 
 #include "core/adapter/owed_status.h"
@@ -16,7 +16,7 @@ static void report(struct engine *engine, struct entry *entry, const char *messa
     report_event(engine, entry, true, "GaveUp", "Place", "%s%s", message, then);
 }
 
-// Whether a workload with this status has failed: else it is not written.
+// Whether the status means a failure; if not, the host does not write the status.
 static bool is_failed(struct adapter_call *call, const struct json *workload, const struct json *status) {
     AUTO_JSON copy = json_copy(workload);
     wharf_phase phase;
@@ -24,7 +24,7 @@ static bool is_failed(struct adapter_call *call, const struct json *workload, co
            phase.phase == WHARF_FAILED;
 }
 
-// NULL: the kind has no words for it, or the workload's state does not allow them.
+// NULL: the kind has no such status, or the workload's state does not permit one.
 static struct json *status_of(const struct mirror_context *context, const char *message) {
     if (!context->kind->abi.gave_up_status || !context->workload)
         return NULL;

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One that an earlier process created has waited since then, by a remote clock; the time that it has waited after it
-// was suspended there is not known.
+// A mirror from an earlier process has waited since its creation, by a remote clock; the time since a suspension
+// there is unknown.
 static int64_t waits_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                               const wharf_phase *phase) {
     int64_t age_ns = engine->now.wall_ns - mirror->created_ns;
@@ -28,12 +28,12 @@ static int64_t waits_since_ns(const struct engine *engine, const struct entry *e
     return engine->now.mono_ns - age_ns;
 }
 
-// It has run for long enough to forget what failed before.
+// Has run for long enough to forget earlier failures.
 static bool has_run_long(const struct engine *engine, const struct unstarted_facts *facts) {
     return facts->runs_since_ns && engine->now.mono_ns >= clock_after(facts->runs_since_ns, facts->timeout_ns);
 }
 
-// It runs no longer.
+// The mirror no longer runs.
 static void stopped(const struct engine *engine, struct entry *entry) {
     if (!entry->workload->unstarted)
         return;
@@ -50,7 +50,7 @@ void unstarted_observe(const struct engine *engine, struct entry *entry, struct 
         mirror->has_run = false;
         mirror->facts.unstarted_since_ns = 0;
     }
-    if (kind == WHARF_SUSPENDED) // whatever ran there does not any longer
+    if (kind == WHARF_SUSPENDED) // the pods no longer run
         mirror->has_run = false;
     else if (phase_is_final(kind) || (kind == WHARF_ACTIVE && !phase->not_started))
         mirror->has_run = true;
@@ -88,7 +88,7 @@ void unstarted_drop(struct entry *entry) {
     entry->workload->unstarted = NULL;
 }
 
-// A worker rejected it, or did not start it.
+// A worker rejected the workload, or did not start the mirror.
 static bool has_failed(const struct entry *entry) {
     if (entry->workload->unstarted && entry->workload->unstarted->noted_attempt)
         return true;
@@ -98,8 +98,7 @@ static bool has_failed(const struct entry *entry) {
     return false;
 }
 
-// Whether there is something to count for: its mirror has not started, or a worker rejected it. What was counted
-// remains while a mirror has only just started.
+// Whether to count: an unstarted mirror or a rejection. The facts stay while a mirror has only just started.
 static bool is_concerned(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->finished || w->being_deleted || w->suspended || decide_has_final_status(w))
@@ -133,7 +132,7 @@ static struct unstarted_facts *make(struct engine *engine, struct entry *entry) 
     return facts;
 }
 
-// Its mirror is known to be gone: the worker is tried.
+// The mirror is known to be gone: the worker counts as tried.
 static void note_tried(struct engine *engine, struct entry *entry) {
     struct unstarted_facts *facts = entry->workload->unstarted;
     uint32_t attempt = entry->workload->facts.attempt, cluster = entry->workload->facts.cluster;
@@ -171,7 +170,7 @@ static void check(struct engine *engine, struct entry *entry) {
     note_tried(engine, entry);
 }
 
-// "did not start within 5m: 0/4 nodes are available", as far as the worker said why.
+// "did not start within 5m: 0/4 nodes are available", with the worker's reason if known.
 static char *why_not(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     struct adapter_call call;
     char timeout[CLOCK_RFC3339_MAX];
@@ -192,10 +191,10 @@ static char *why_not(struct engine *engine, struct entry *entry, const struct mi
 bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out) {
     const char *version = doc_version(&engine->store, &mirror->doc);
     if (!entry->workload->unstarted || !*version || strcmp(version, STORE_VERSION_NONE) == 0) {
-        mirror->facts.unsure = true; // its state is read first
+        mirror->facts.unsure = true; // read its state first
         return false;
     }
-    // Foreground: it is gone once its pods are. What has started meanwhile has another version.
+    // Foreground: the mirror disappears after its pods. A mirror that has started meanwhile has another version.
     return buffer_printf(out,
                          "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Foreground\","
                          "\"preconditions\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}",
@@ -213,7 +212,7 @@ void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struc
 }
 
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason) {
-    mirror->facts.unsure |= reason == REASON_CONFLICT; // it may have started: its newest state decides
+    mirror->facts.unsure |= reason == REASON_CONFLICT; // possibly started: the newest state decides
     if (entry->workload->unstarted)
         entry->workload->unstarted->withdrawn_attempt = 0;
 }

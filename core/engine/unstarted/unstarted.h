@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mirrors that wait to be started, and workloads that workers reject: for how long, what has been tried, and why it did
-// not help. What follows from that is decided in decide_unstarted.c. Forgotten once a mirror has run for as long as
-// pendingTimeout: one that is evicted before that has not succeeded. Kept in memory, and only for such workloads: a
-// restarted host begins to count anew, but for a mirror that has never started.
+// Unstarted mirrors, and workloads that workers reject: durations, workers already tried, and reasons, for
+// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: one that is evicted earlier has not
+// succeeded. In memory only: a restarted host counts anew, except for a mirror that has never started.
 #ifndef WHARF_ENGINE_UNSTARTED_H
 #define WHARF_ENGINE_UNSTARTED_H
 
@@ -12,23 +11,23 @@
 #define UNSTARTED_ROUND_NS (30 * CLOCK_SECOND) // between two rounds over all workers, doubling
 #define UNSTARTED_ROUND_MAX_NS (10 * CLOCK_MINUTE)
 
-// A mirror was seen. `phase` NULL: it has no status. `same`: it is the object that was known.
+// A new state of the mirror. `phase` NULL: no status. `same`: the known object.
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
                        const wharf_phase *phase, bool same);
-// The workload is suspended no longer: its mirror has the whole time again.
+// The workload was resumed: the mirror has the whole time again.
 void unstarted_resumed(const struct engine *engine, struct entry *entry);
-// Something was told about the mirror's pods.
+// Stores a report about the mirror's pods.
 void unstarted_pod_report(struct entry *entry, const char *text);
 
 void unstarted_drop(struct entry *entry);
 
-// The mirror is withdrawn: the body of the request, in `out`. False: not now.
+// Writes the body of the request that withdraws the mirror into `out`. False: not now.
 bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror, struct buffer *out);
-// It is sent; reports it.
+// Reports the withdrawal, once sent.
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror);
-// Its answer: it was certainly not deleted, with CONFLICT because it has another state than the one that was seen.
+// The delete certainly failed; CONFLICT: the mirror has changed since.
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason);
-// A worker was chosen: begins another round if it was tried before.
+// After the choice of a worker: begins another round if the worker was tried before.
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster);
 
 #endif
