@@ -37,7 +37,7 @@ static void expect(struct scanner *scanner, const char *expected) {
                                    *scanner->at ? scanner->at : "the end of the selector", expected);
 }
 
-static bool take(struct scanner *scanner, const char *symbol) {
+static bool skip_symbol(struct scanner *scanner, const char *symbol) {
     skip_space(scanner);
     if (!text_has_prefix(scanner->at, symbol))
         return false;
@@ -101,14 +101,14 @@ static void scan_value(struct scanner *scanner, struct selector_term *term) {
 }
 
 static void scan_values(struct scanner *scanner, struct selector_term *term) {
-    if (!take(scanner, "(")) {
+    if (!skip_symbol(scanner, "(")) {
         expect(scanner, "values in parentheses");
         return;
     }
     do
         add_value(scanner, term, text_is_label_value, "a label value");
-    while (!scanner->error && take(scanner, ","));
-    if (!scanner->error && !take(scanner, ")"))
+    while (!scanner->error && skip_symbol(scanner, ","));
+    if (!scanner->error && !skip_symbol(scanner, ")"))
         expect(scanner, "\",\" or \")\"");
 }
 
@@ -122,7 +122,7 @@ static void scan_operator(struct scanner *scanner, struct selector_term *term) {
                    {">", SELECTOR_GREATER},
                    {"<", SELECTOR_LESS}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (take(scanner, symbols[i].symbol)) {
+        if (skip_symbol(scanner, symbols[i].symbol)) {
             term->op = symbols[i].op;
             scan_value(scanner, term);
             return;
@@ -135,7 +135,7 @@ static void scan_operator(struct scanner *scanner, struct selector_term *term) {
 
 static void scan_term(struct scanner *scanner, struct selector *out) {
     struct selector_term term = {.op = SELECTOR_ABSENT};
-    bool absent = take(scanner, "!");
+    bool absent = skip_symbol(scanner, "!");
     term.key = take_word(scanner, text_is_label_key, "a label key");
     if (term.key && !absent)
         scan_operator(scanner, &term);
@@ -160,7 +160,7 @@ struct error *selector_parse(const char *text, struct selector *out) {
         return NULL;
     do
         scan_term(&scanner, out);
-    while (!scanner.error && take(&scanner, ","));
+    while (!scanner.error && skip_symbol(&scanner, ","));
     skip_space(&scanner);
     if (!scanner.error && *scanner.at)
         expect(&scanner, "\",\" or the end");

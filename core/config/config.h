@@ -20,19 +20,19 @@
 #define CONFIG_NAMESPACES "-kube-*\n" // see config.namespaces
 
 // How a worker leaves that is no longer configured.
-enum pod_events_level { // which Events of a mirror's pods are reported on the workload
+enum pod_events_level { // Events of a mirror's pods to report on the workload
     POD_EVENTS_NONE,
     POD_EVENTS_WARNINGS,
     POD_EVENTS_ALL
 };
 
 enum removal {
-    REMOVAL_FINISH, // its workloads end there
-    REMOVAL_MOVE,   // they are placed elsewhere
-    REMOVAL_ABANDON // at once; its mirrors are left alone
+    REMOVAL_FINISH, // workloads end there
+    REMOVAL_MOVE,   // workloads are placed elsewhere
+    REMOVAL_ABANDON // at once; the mirrors stay
 };
 
-// An exec plugin for the ClusterProfiles that name it.
+// An exec plugin for ClusterProfiles.
 struct config_access_provider {
     char *name;
     struct json *exec; // the ExecConfig of a kubeconfig, an object, never NULL
@@ -124,7 +124,7 @@ struct config {
 };
 
 // Reads the file. Every problem goes to `problems` ("<file>:<line>: <key>: found ..., expected ..."); *out is NULL if
-// the file is unusable. An error is returned only for out of memory.
+// the file is unusable. The only error is out of memory.
 struct error *config_load(const char *path, struct problems *problems, struct config **out);
 // The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: that of the file.
 struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
@@ -136,23 +136,23 @@ struct error *config_without_file(const char *name, const char *adapter_director
 bool config_needs_namespaces(const struct config *config);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
-// A key of the configuration, as its reader knows it.
+// A key of the configuration, from the reader's table.
 struct config_key {
     const char *path;     // "workers[].kubeconfig"
     const char *expected; // "a path, or several separated by ':'"
     const char *help;     // meaning and default
     bool required;
 };
-// Calls `take` for each key, those of a mapping after the mapping. ERROR_NO_MEMORY only.
+// Calls `take` for each key, keys of a mapping after the mapping. ERROR_NO_MEMORY only.
 struct error *config_describe(void (*take)(void *ctx, const struct config_key *key), void *ctx);
 
-// Whether the free capacity of a worker is tracked, given its own choice; and whether that of any worker is.
+// Whether the host tracks the free capacity of a worker with the given setting; and of any worker.
 bool config_wants_capacity(const struct config *config, enum choice worker);
 bool config_wants_any_capacity(const struct config *config);
 
 void config_drop_adapter(struct config *config, size_t index);
 // Another owner of the configuration, which nobody changes from then on.
 struct config *config_share(const struct config *config);
-void config_free(struct config *config); // the last owner frees it; NULL is allowed
+void config_free(struct config *config); // the last owner frees the configuration; NULL is allowed
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adapters that the configuration enables. Their files are checked by core/adapter.
+// The adapters that the configuration enables. core/adapter checks the files.
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
@@ -25,7 +25,7 @@ static bool has_parent_segment(const char *path) {
     return false;
 }
 
-// Kept as written; config_check_adapters makes it absolute once the directory is known.
+// Keeps the text; config_check_adapters makes the path absolute when the directory is known.
 static void read_file(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "the path of a shared object");
@@ -72,16 +72,16 @@ static void read_adapter(struct config_reader *reader, const struct config_place
          .help = "Also names the file: <directory>/<name>.so.", CONFIG_LABEL},
         {"file", read_file, offsetof(struct config_adapter, file), false, .help = "Absolute, or inside the directory."},
         {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false,
-         .help = "The file is loaded only if it has this hash."},
+         .help = "Load the file only with this hash."},
         {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false,
-         .help = "Instead of the adapter's default. One of the kind's closed set, where it has one."},
+         .help = "Instead of the adapter's default. One of the kind's closed set, if any."},
         {"hybrid", config_read_switch, offsetof(struct config_adapter, hybrid), false,
          .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
                  "cluster "
                  "runs delegated ones too (Event AlsoRunHere).",
          CONFIG_WORDS(hybrid)},
         {"settings", read_settings, offsetof(struct config_adapter, settings), false,
-         .help = "Passed to the adapter; see its documentation (docs/generic.md)."},
+         .help = "Passed to the adapter; see the adapter's documentation (docs/generic.md)."},
     };
     struct config *config = reader->config;
     struct config_adapter *adapter = config_grow(reader, &config->adapters, config->n_adapters, sizeof(*adapter));

@@ -59,7 +59,7 @@ void config_check_fencing(struct config_reader *reader) {
                    "found %s, expected at least %s, since fencing.fenceAfter is %s", lost, sure, after);
 }
 
-// An object must fit into its share of the memory budget of a cluster.
+// An object must fit into one share of a cluster's memory budget.
 void config_check_memory(struct config_reader *reader) {
     const struct config *config = reader->config;
     const struct config_place root = {.up = NULL}, memory = {.up = &root, .key = "memory"};

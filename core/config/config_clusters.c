@@ -86,7 +86,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
 
-// Reads one worker. An invalid one (not a mapping, no kubeconfig) is dropped.
+// Reads one worker. Drops an invalid worker (not a mapping, no kubeconfig).
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct worker_spec, settings.name), true,
@@ -96,18 +96,18 @@ static void read_worker(struct config_reader *reader, const struct config_place 
         {"context", read_context, offsetof(struct worker_spec, context), false, .help = "Default \"\"."},
         {"labels", read_labels, 0, false, .help = "Labels of the worker."},
         {"cordoned", config_read_bool, offsetof(struct worker_spec, cordoned), false,
-         .help = "Default false. Whether nothing new is placed there."},
+         .help = "Default false. Whether to place nothing new there."},
         {"drain", config_read_word, offsetof(struct worker_spec, drain), false,
          .help = "Empties the worker: running workloads finish there, or move to other workers.", CONFIG_WORDS(drains)},
         {"maxActive", config_read_max_active, 0, false,
-         .help = "Default: any number. How many unfinished workloads it may have."},
+         .help = "Default: any number. How many unfinished workloads the worker may have."},
         {"capacity", config_read_choice, offsetof(struct worker_spec, capacity), false,
          .help = "Instead of placement.capacity."},
         {"weight", read_weight, offsetof(struct worker_spec, settings.weight), false,
-         .help = "Default 1. Its share with policy weighted.", .min = 1, .max = 1000000},
+         .help = "Default 1. The worker's share with policy weighted.", .min = 1, .max = 1000000},
         {"rateLimit", read_rate_limit, 0, false, .help = "Instead of the host's."},
         {"namespaces", config_read_worker_namespaces, offsetof(struct worker_spec, settings.namespaces), false,
-         .help = "Namespaces whose workloads may be placed there, besides the host's rule."},
+         .help = "Namespaces with workloads to place there, besides the host's rule."},
     };
     struct config *config = reader->config;
     struct worker_spec *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// A name is searched in PATH when it is needed; a path is below the configuration's folder unless it is absolute.
+// Searches PATH for a name at each use; a path is below the configuration's folder unless absolute.
 static void read_command(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     struct exec_policy *policy = &reader->config->credential_plugins;
     const char *text = config_text(reader, place, value, "the name of a program, or its path");

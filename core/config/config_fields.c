@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define CONTROLLER_NAME_MAX 63 // batch/v1 JobSpec.managedBy
-#define LEASE_NAME_MAX 63      // of a label's value, which it is too
+#define LEASE_NAME_MAX 63      // limit of a label's value
 #define SHARDS_MAX 64          // ELECTION_SHARDS_MAX
 #define FENCE_LEAST_NS (10 * CLOCK_SECOND)
 #define FENCE_MOST_NS (1440 * CLOCK_MINUTE)
@@ -59,7 +59,7 @@ static void read_fence_after(struct config_reader *reader, const struct config_p
 
 static const struct config_field mass_deletion[] = {
     {"max", config_read_whole, offsetof(struct config, engine.mass_deletion_max), false,
-     .help = "Default 20. Orphans that may appear in a worker within ten minutes; if there are more, they are held.",
+     .help = "Default 20. Orphans that may appear in a worker within ten minutes; more orphans are held.",
      .max = 1000000},
     {"percent", config_read_whole, offsetof(struct config, engine.mass_deletion_percent), false,
      .help = "Default 30. The same, as a percentage of the worker's mirrors.", .max = 100},
@@ -83,7 +83,7 @@ static const struct config_field memory[] = {
     {"maxStatusSize", config_read_size, offsetof(struct config, max_status_size), false,
      .help = "Default 256KiB. The largest parts of larger statuses are not copied from workers.", OBJECT_SIZE},
     {"maxWorkloads", config_read_whole, offsetof(struct config, engine.max_workloads), false,
-     .help = "Default 0: no limit. Further workloads are not handled until others are deleted.",
+     .help = "Default 0: no limit. Further workloads wait until others are deleted.",
      .expected = "a whole number; 0: no limit"},
 };
 
@@ -112,9 +112,9 @@ static const struct config_field election[] = {
      .help = "Of the Lease; the same in all replicas. Default: wharf-ORIGIN.", .is_valid = is_lease_name,
      .expected = "the name of a Lease (RFC 1123 subdomain) of at most 63 characters"},
     {"leaseDuration", config_read_positive, offsetof(struct config, election.lease_ns), false,
-     .help = "Default 15s. How long a replica waits for a holder that no longer renews it."},
+     .help = "Default 15s. How long a replica waits after the holder's last renewal."},
     {"renewDeadline", config_read_positive, offsetof(struct config, election.renew_ns), false,
-     .help = "Default 10s. How long after its last renewal the holder writes."},
+     .help = "Default 10s. How long the holder writes after the last renewal."},
     {"retryPeriod", config_read_positive, offsetof(struct config, election.retry_ns), false,
      .help = "Default 2s. Between renewals; waiting replicas check twice as often."},
 };
@@ -140,19 +140,19 @@ static const struct config_field document[] = {
      CONFIG_LABEL},
     {"workers", config_read_workers, 0, false, .help = "Where the mirrors run. Required without workersFrom."},
     {"workersFrom", config_read_workers_from, offsetof(struct config, workers_from), false,
-     .help = "Further sources of workers, which are watched.", .line_at = offsetof(struct config, workers_from.line)},
+     .help = "Further sources of workers, watched for changes.", .line_at = offsetof(struct config, workers_from.line)},
     {"removal", config_read_word, offsetof(struct config, removal), false,
      .help = "Default finish. When no source has a worker any more: let running workloads finish, move them, or "
              "abandon them.",
      CONFIG_WORDS(removals)},
     {"drainTimeout", config_read_duration, offsetof(struct config, engine.placement.drain_timeout_ns), false,
-     .help = "Default 0. With drain: move, how long running workloads may continue before they are moved."},
+     .help = "Default 0. With drain: move, how long running workloads may continue before the move."},
     {"placement", config_read_placement, offsetof(struct config, engine.placement), false,
-     .help = "Which worker a workload is placed in (docs/placement.md)."},
+     .help = "The choice of a worker for each workload (docs/placement.md)."},
     {"onWorkerLost", config_read_switch, offsetof(struct config, engine.placement.otherwise.wait_when_lost), false,
      .help = "Default redispatch. After workerLostTimeout: start another attempt elsewhere, or wait for the worker.",
      CONFIG_WORDS(config_lost_words)},
-    {"adapters", config_read_adapters, 0, true, .help = "The kinds that are handled.",
+    {"adapters", config_read_adapters, 0, true, .help = "The handled kinds.",
      .line_at = offsetof(struct config, adapter_directory_line)},
     {"serve", config_read_serve, offsetof(struct config, serve), false,
      .help = "The HTTP server: page, API (docs/api.md), /metrics, /healthz, /livez and /readyz. Without it nothing is "
@@ -162,29 +162,29 @@ static const struct config_field document[] = {
     {"seal", config_read_seal, offsetof(struct config, seal), false,
      .help = "The key that seals mirrors (docs/security.md).", .line_at = offsetof(struct config, seal.line)},
     {"namespaces", config_read_namespaces, offsetof(struct config, engine.namespaces), false,
-     .help = "Namespaces whose workloads are placed (docs/guards.md). The host follows placed workloads to their end."},
+     .help = "Namespaces with workloads to place (docs/guards.md). The host follows placed workloads to their end."},
     {"createNamespaces", config_read_bool, offsetof(struct config, engine.create_namespaces), false,
-     .help = "Default false. Whether missing namespaces are created in workers."},
+     .help = "Default false. Whether to create missing namespaces in workers."},
     {"kueue", config_read_switch, offsetof(struct config, engine.kueue_carried), false,
      .help = "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
              "copied to its mirror (docs/kueue.md).",
      CONFIG_WORDS(kueue)},
     {"podEvents", config_read_word, offsetof(struct config, pod_events), false,
-     .help = "Default warnings. Which Events of a mirror's pods are shown on its workload (docs/pod-events.md).",
+     .help = "Default warnings. Events of a mirror's pods that appear on the workload (docs/pod-events.md).",
      CONFIG_WORDS(pod_events)},
     {"mirrorFinalizer", config_read_bool, offsetof(struct config, engine.mirror_finalizer), false,
-     .help = "Default false. Whether mirrors get a finalizer until their final status was copied."},
+     .help = "Default false. Whether mirrors get a finalizer until the host has copied the final status."},
     {"workerLostTimeout", config_read_positive, offsetof(struct config, engine.worker_lost_timeout_ns), false,
-     .help = "Default 15m. How long a worker may be unreachable before its workloads are rescheduled."},
+     .help = "Default 15m. How long a worker may be unreachable before the host reschedules the workloads."},
     {"fencing", config_read_section, 0, false,
      .help = "Guards in the workers, which stop mirrors that this host has lost (docs/fencing.md).",
      CONFIG_SECTION(fencing)},
     {"mirrorRetention", config_read_duration, offsetof(struct config, engine.mirror_retention_ns), false,
-     .help = "Default 10m. How long a finished mirror is kept in its worker, for its logs."},
+     .help = "Default 10m. How long a finished mirror stays in the worker, for its logs."},
     {"massDeletion", config_read_section, 0, false,
      .help = "When orphans are not deleted but held (docs/lifecycle.md).", CONFIG_SECTION(mass_deletion)},
     {"orphanGrace", config_read_duration, offsetof(struct config, engine.orphan_grace_ns), false,
-     .help = "Default 1h. How long they are held; 0: nothing is held."},
+     .help = "Default 1h. How long orphans are held; 0: not at all."},
     {"memory", config_read_section, 0, false, .help = "Limits of memory (docs/memory.md).", CONFIG_SECTION(memory)},
     {"rateLimit", read_rate_limit, 0, false,
      .help =

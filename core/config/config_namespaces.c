@@ -17,7 +17,7 @@ static bool is_pattern(const char *text) {
     return len > 0 && len <= PATTERN_MAX && strspn(text, allowed) == len;
 }
 
-// Appends the patterns, each on a line of its own behind `sign`.
+// Appends the patterns, each on a separate line behind `sign`.
 static void read_patterns(struct config_reader *reader, const struct config_place *place, const struct json *value,
                           char sign, char **rule) {
     static const char expected[] = "a namespace, or a pattern such as team-*";

@@ -187,7 +187,7 @@ static void read_rule(struct config_reader *reader, const struct config_place *p
     config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), rule);
 }
 
-// config_read_rules reads them later.
+// config_read_rules reads the rules later.
 static void read_rules(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     (void)target;
@@ -214,15 +214,16 @@ void config_read_placement(struct config_reader *reader, const struct config_pla
         {"workerSelector", config_read_selector, OVERALL(worker_selector), false,
          .help = "Default: all. Of the workers' labels."},
         {"requireFields", config_read_bool, OVERALL(require_fields), false,
-         .help = "Default false. Whether a mirror that its worker drops fields of is withdrawn and placed elsewhere."},
+         .help = "Default false. Whether to withdraw a mirror after its worker dropped fields, and to place the "
+                 "workload elsewhere."},
         {"pendingTimeout", config_read_duration, OVERALL(pending_timeout_ns), false,
          .help = "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
         {"giveUpAfter", config_read_duration, OVERALL(give_up_after_ns), false,
          .help = "Default 0: never. When a workload that no worker accepts or starts is given up."},
         {"capacity", config_read_bool, offsetof(struct placement_options, capacity), false,
-         .help = "Default false. Whether a workload is placed only where its requests fit (docs/capacity.md)."},
+         .help = "Default false. Whether to place a workload only in workers with enough capacity (docs/capacity.md)."},
         {"rules", read_rules, 0, false,
-         .help = "By kind and namespace: the first that matches applies; its keys replace those above."},
+         .help = "By kind and namespace: the keys of the first matching rule replace the keys above."},
     };
     struct placement_options *placement = target;
     config_mapping(reader, place, value, fields, CONFIG_COUNT(fields), placement);

@@ -9,16 +9,16 @@
 
 struct config_reader {
     const char *file;              // for messages
-    char *directory;               // of the file, absolute; paths are relative to it
+    char *directory;               // of the file, absolute; base of relative paths
     const char *adapter_directory; // instead of adapters.directory; or NULL
     struct yaml yaml;
     struct problems *problems;
     struct config *config;
     bool no_memory; // reading continues, and fails at the end
-    // Set: nothing is read; every key is passed to it, see config_describe.
+    // Set: reads nothing, and passes every key to `describe`, see config_describe.
     void (*describe)(void *ctx, const struct config_key *key);
     void *describe_ctx;
-    const struct config_field *field; // the one that is described
+    const struct config_field *field; // the described key
 };
 
 // Where a value is: a chain from the value to the root, on the stack. `key` NULL: item `index` of a list.
@@ -39,7 +39,7 @@ struct config_word { // of an enumeration
     int value;
 };
 
-// A key of a mapping; `read` is given the address of the struct plus `offset`. Below `help`, each reader has its own.
+// A key of a mapping; `read` gets the address of the struct plus `offset`. Fields below `help` depend on the reader.
 struct config_field {
     const char *key;
     config_read_fn *read;
@@ -78,7 +78,7 @@ void config_each(struct config_reader *reader, const struct config_place *place,
 
 size_t config_line(struct config_reader *reader, const struct config_place *place);
 
-// Reads a mapping by its table of keys. Null values count as absent. False if it is not a mapping.
+// Reads a mapping by a table of keys. Null values count as absent. False for any other type.
 bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
                     const struct config_field *fields, size_t count, void *target);
 
@@ -110,15 +110,15 @@ config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the te
 config_read_fn config_read_rate;     // double, not negative
 config_read_fn config_read_section;  // the struct of the section's fields
 
-// {qps, burst}; without burst it follows from qps. And statusBytes, if `status_bytes` is not NULL.
+// {qps, burst}; the default of burst depends on qps. And statusBytes, if `status_bytes` is not NULL.
 void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        double *qps, double *burst, size_t *status_bytes);
 
 // "redispatch" and "wait", of a bool.
 extern const struct config_word config_lost_words[2];
 
-bool config_read_document(struct config_reader *reader); // false: it is no mapping
-// The sections, each with its own cross-checks.
+bool config_read_document(struct config_reader *reader); // false: no mapping
+// The sections, each with cross-checks.
 config_read_fn config_read_management;         // struct worker_spec
 config_read_fn config_read_workers;            // struct config
 config_read_fn config_read_workers_from;       // struct config_workers_from
@@ -131,7 +131,7 @@ config_read_fn config_read_seal;               // struct config_seal
 config_read_fn config_read_serve;              // struct config_serve
 config_read_fn config_read_namespaces;         // char *
 config_read_fn config_read_worker_namespaces;  // char *
-// placement.rules, after all other keys: they fill in the keys that a rule omits.
+// placement.rules, after all other keys, which fill in the keys that a rule omits.
 void config_read_rules(struct config_reader *reader, const struct config_place *root);
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);

@@ -21,7 +21,7 @@ static void read_secret(struct config_reader *reader, const struct config_place 
         {"name", config_read_text, offsetof(struct config_seal, secret_name), false, .help = "Default wharf-seal.",
          .is_valid = text_is_dns_subdomain, .expected = "the name of a Secret (RFC 1123 subdomain)"},
         {"key", config_read_text, offsetof(struct config_seal, secret_key), false,
-         .help = "Default key. The entry that signs; all are accepted.", .is_valid = is_entry,
+         .help = "Default key. The entry that signs; all are valid.", .is_valid = is_entry,
          .expected = "a key of a Secret (letters, digits, '-', '_' and '.')"},
     };
     struct config_seal *seal = target;
@@ -32,8 +32,9 @@ void config_read_seal(struct config_reader *reader, const struct config_place *p
                       void *target) {
     static const struct config_field fields[] = {
         {"file", config_read_path, offsetof(struct config_seal, file), false,
-         .help = "One key per line; the first signs, all are accepted. A missing file is created."},
-        {"secret", read_secret, 0, false, .help = "A Secret of the management cluster; a missing one is created."},
+         .help = "One key per line; the first signs, all are valid. The host creates a missing file."},
+        {"secret", read_secret, 0, false,
+         .help = "A Secret of the management cluster; the host creates a missing one."},
         {"adoptUnsealed", config_read_bool, offsetof(struct config_seal, adopt_unsealed), false,
          .help = "Default false. Mirrors without a seal in the first lists are sealed. For the first start with a key "
                  "that the "

@@ -28,7 +28,7 @@ static void read_socket(struct config_reader *reader, const struct config_place 
 static const struct config_field tls[] = {
     {"certFile", config_read_path, offsetof(struct config_serve, cert_file), true,
      .help = "The certificate, and after it those between it and its authority, in PEM. Read again when it changes."},
-    {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, .help = "Its private key, in PEM."},
+    {"keyFile", config_read_path, offsetof(struct config_serve, key_file), true, .help = "The private key, in PEM."},
 };
 
 static bool has_key(const struct json *value, const char *key) {

@@ -21,7 +21,7 @@ void config_workers_from_clear(struct config_workers_from *from) {
     *from = (struct config_workers_from){.directory = NULL};
 }
 
-// The credentials code reads the rest as it reads the exec entry of a kubeconfig.
+// The credentials code reads the rest like the exec entry of a kubeconfig.
 static void read_exec(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     if (!json_is(value, JSON_OBJECT)) {
@@ -46,9 +46,9 @@ static void read_exec(struct config_reader *reader, const struct config_place *p
 static void read_provider(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", config_read_text, offsetof(struct config_access_provider, name), true,
-         .help = "As ClusterProfiles name it."},
+         .help = "As in ClusterProfiles."},
         {"execConfig", read_exec, offsetof(struct config_access_provider, exec), true,
-         .help = "As exec in a kubeconfig; its command must be allowed by credentialPlugins."},
+         .help = "As exec in a kubeconfig; credentialPlugins must allow the command."},
     };
     struct config_workers_from *from = &reader->config->workers_from;
     struct config_access_provider *provider =
@@ -92,7 +92,7 @@ void config_read_workers_from(struct config_reader *reader, const struct config_
                               void *target) {
     static const struct config_field fields[] = {
         {"directory", config_read_path, offsetof(struct config_workers_from, directory), false,
-         .help = "Each NAME.kubeconfig or NAME.yaml in it is a worker."},
+         .help = "Each NAME.kubeconfig or NAME.yaml there is a worker."},
         {"secrets", config_read_bool, offsetof(struct config_workers_from, secrets), false,
          .help = "Default false. Secrets labelled wharf.dev/worker=true in the host's namespace."},
         {"clusterProfiles", read_cluster_profiles, 0, false,

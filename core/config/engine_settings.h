@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of the engine that may change while it runs, as the configuration fills them in and the engine uses
-// them.
+// The engine's settings that may change at runtime: the configuration fills these structs, and the engine uses the
+// same.
 #ifndef WHARF_CONFIG_ENGINE_SETTINGS_H
 #define WHARF_CONFIG_ENGINE_SETTINGS_H
 
@@ -11,11 +11,11 @@
 enum placement_policy {
     PLACEMENT_LEAST_ACTIVE, // fewest active workloads
     PLACEMENT_ORDERED,      // the first by order, then by name
-    PLACEMENT_WEIGHTED,     // fewest active workloads for its weight
+    PLACEMENT_WEIGHTED,     // fewest active workloads by weight
     PLACEMENT_BIN_PACK      // most active workloads
 };
 
-// One rule, complete: the overall settings fill in the keys that it omits.
+// One complete rule: the overall settings fill in omitted keys.
 struct placement_rule {
     const char *kinds;              // "jobs.batch,Job"; NULL: all
     const char *namespaces;         // patterns, "team-*,default"; NULL: all
@@ -33,7 +33,7 @@ struct placement_options {
     size_t n_rules;
     struct placement_rule otherwise; // where none matches; has no kinds and no namespaces
     bool capacity;
-    int64_t drain_timeout_ns; // after drain: move, running workloads are moved this much later; 0: at once
+    int64_t drain_timeout_ns; // after drain: move, delay for running workloads; 0: none
 };
 
 struct fence_options {
@@ -45,15 +45,15 @@ struct fence_options {
 struct engine_settings {
     bool create_namespaces;
     bool kueue_carried;    // mirrors of admitted workloads get Kueue's labels
-    bool mirror_finalizer; // mirrors are created with MARK_FINALIZER
-    bool log_decisions;    // each decision is logged, LOG_DEBUG
+    bool mirror_finalizer; // create mirrors with MARK_FINALIZER
+    bool log_decisions;    // log each decision, LOG_DEBUG
     int64_t worker_lost_timeout_ns, mirror_retention_ns;
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     size_t max_orphans;                                                // orphans kept per cluster; 0: no limit
     size_t max_workloads;                                              // 0: no limit
     size_t status_bytes;    // of a worker, a second, see status_budget.h; 0: no limit
     double qps, burst;      // of clusters without a rate limit of their own; qps <= 0: no limit
-    const char *namespaces; // of the workloads that are placed, see namespaces.h; NULL: all
+    const char *namespaces; // of the workloads to place, see namespaces.h; NULL: all
     struct placement_options placement;
     struct fence_options fencing;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of one worker: a source of workers makes them, the host passes them on, and the engine keeps them.
+// The settings of one worker: made by a source of workers, passed on by the host, kept by the engine.
 #ifndef WHARF_CONFIG_WORKER_SETTINGS_H
 #define WHARF_CONFIG_WORKER_SETTINGS_H
 
@@ -9,7 +9,7 @@
 
 enum worker_policy {
     WORKER_ACTIVE,
-    WORKER_CORDONED,     // nothing new is placed there
+    WORKER_CORDONED,     // place nothing new there
     WORKER_DRAIN_FINISH, // cordoned, and running workloads finish there
     WORKER_DRAIN_MOVE,   // cordoned, and mirrors are deleted and placed elsewhere, where another worker is eligible
     WORKER_LEFT          // no worker
@@ -21,11 +21,11 @@ struct worker_settings {
     const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all
     const char *labels;        // "key=value,key=value"
     const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"
-    const char *uid;           // of the cluster, as its Secret says
+    const char *uid;           // of the cluster, from the worker's Secret
     const char *recorded;      // of the cluster that a host has used under this name, see worker_records.h
-    enum worker_policy policy; // the host sets it, from the cordon, the drain and the removal
+    enum worker_policy policy; // set by the host, from the cordon, the drain and the removal
     bool quiet;                // the policy is not worth a line in the log; no part of a comparison
-    double qps, burst;         // its rate limit; qps 0: that of all clusters
+    double qps, burst;         // rate limit; qps 0: the limit of all clusters
     size_t max_active;         // of all kinds; 0: any number
     uint32_t weight, order;    // 0: 1, and after all others
 };

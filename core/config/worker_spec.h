@@ -21,7 +21,7 @@ struct worker_spec { // texts are owned
     struct worker_settings settings;
     enum worker_source source;
     char *origin_text;     // "Secret wharf-system/w1", for messages and status
-    char *kubeconfig_path; // absolute, or several with ":" between them; NULL: kubeconfig_text, or in-cluster
+    char *kubeconfig_path; // absolute, or several joined by ":"; NULL: kubeconfig_text, or in-cluster
     char *kubeconfig_text;
     char *context;     // "" or NULL: current-context
     char *created;     // creationTimestamp of the object; NULL: from the configuration or the directory

@@ -9,7 +9,7 @@
 
 static void check_text(struct adapter_probe *probe, enum function function, const char *field, const char *text) {
     if (text && text_utf8_valid(text, strlen(text)) < strlen(text))
-        run_say(probe->run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
+        run_report(probe->run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
 }
 
 static void check_answer(struct adapter_probe *probe, enum function function, int result) {
@@ -17,27 +17,27 @@ static void check_answer(struct adapter_probe *probe, enum function function, in
     struct run *run = probe->run;
     check_text(probe, function, "wharf_answer.message", answer->message);
     if (answer->reason && !adapter_is_reason(answer->reason))
-        run_say(run, RULE_TEXT, function, "reason", "wharf_answer.reason is \"%.80s\"", answer->reason);
+        run_report(run, RULE_TEXT, function, "reason", "wharf_answer.reason is \"%.80s\"", answer->reason);
     if (result == WHARF_REFUSED && (!answer->message || answer->message[0] == '\0'))
-        run_say(run, RULE_MESSAGE, function, "", "WHARF_REFUSED and no wharf_answer.message");
+        run_report(run, RULE_MESSAGE, function, "", "WHARF_REFUSED and no wharf_answer.message");
     if (result == WHARF_RETRY && answer->retry_after_ms > RETRY_MAX_MS)
-        run_say(run, RULE_DELAY, function, "", "retry_after_ms is %u, which is %u hours", answer->retry_after_ms,
-                answer->retry_after_ms / RETRY_MAX_MS);
+        run_report(run, RULE_DELAY, function, "", "retry_after_ms is %u, which is %u hours", answer->retry_after_ms,
+                   answer->retry_after_ms / RETRY_MAX_MS);
     if (result != WHARF_OK && result != WHARF_RETRY && result != WHARF_REFUSED)
-        run_say(run, RULE_RESULT, function, "", "the result is %d", result);
+        run_report(run, RULE_RESULT, function, "", "the result is %d", result);
 }
 
 static void check_phase(struct adapter_probe *probe, int result, const wharf_phase *phase) {
     struct run *run = probe->run;
     if (result != WHARF_OK) {
-        run_say(run, RULE_PHASE_RESULT, CALL_PHASE, "", "the result is %s",
-                result == WHARF_RETRY     ? "WHARF_RETRY"
-                : result == WHARF_REFUSED ? "WHARF_REFUSED"
-                                          : "an unknown one");
+        run_report(run, RULE_PHASE_RESULT, CALL_PHASE, "", "the result is %s",
+                   result == WHARF_RETRY     ? "WHARF_RETRY"
+                   : result == WHARF_REFUSED ? "WHARF_REFUSED"
+                                             : "an unknown one");
         return;
     }
     if ((int)phase->phase < WHARF_PENDING || (int)phase->phase > WHARF_FAILED)
-        run_say(run, RULE_PHASE_VALUE, CALL_PHASE, "", "phase is %d", (int)phase->phase);
+        run_report(run, RULE_PHASE_VALUE, CALL_PHASE, "", "phase is %d", (int)phase->phase);
     check_text(probe, CALL_PHASE, "wharf_phase.reason", phase->reason);
     check_text(probe, CALL_PHASE, "wharf_phase.message", phase->message);
 }
@@ -49,17 +49,17 @@ static void check_marks(struct adapter_probe *probe, const struct json *mirror) 
         const struct json *map = json_path(mirror, "metadata", maps[i], NULL);
         for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (text_has_prefix(json_key(m), "wharf.dev/"))
-                run_say(probe->run, RULE_MARKS, CALL_MIRROR, json_key(m), "the output sets %s in metadata.%s",
-                        json_key(m), maps[i]);
+                run_report(probe->run, RULE_MARKS, CALL_MIRROR, json_key(m), "the output sets %s in metadata.%s",
+                           json_key(m), maps[i]);
     }
     static const char *const names[] = {"name", "namespace"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *before = json_string(json_path(probe->run->workload, "metadata", names[i], NULL));
         const struct json *after = json_path(mirror, "metadata", names[i], NULL);
         if (before && before[0] != '\0' && !text_equal(before, json_string(after)))
-            run_say(probe->run, RULE_MARKS, CALL_MIRROR, names[i],
-                    "the output changes metadata.%s from \"%s\" to \"%s\"", names[i], before,
-                    json_string_or(after, ""));
+            run_report(probe->run, RULE_MARKS, CALL_MIRROR, names[i],
+                       "the output changes metadata.%s from \"%s\" to \"%s\"", names[i], before,
+                       json_string_or(after, ""));
     }
 }
 
@@ -67,10 +67,11 @@ static void check_pod_sets(struct adapter_probe *probe, const struct json *sets)
     size_t index = 0;
     for (const struct json *set = json_first(sets); set; set = json_next(set), index++) {
         if (!json_is(json_get(set, "template"), JSON_OBJECT))
-            run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "template", "item %zu has no object as its template",
-                    index);
+            run_report(probe->run, RULE_POD_SETS, CALL_POD_SETS, "template", "item %zu has no object as its template",
+                       index);
         if (json_int64(json_get(set, "count"), 0) != json_int64(json_get(set, "count"), 1))
-            run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "count", "item %zu has no integer as its count", index);
+            run_report(probe->run, RULE_POD_SETS, CALL_POD_SETS, "count", "item %zu has no integer as its count",
+                       index);
     }
 }
 
@@ -117,7 +118,7 @@ void answer_check_finished(struct adapter_probe *probe, const struct json *draft
         return; // the host keeps the status that the workload has
     int then = phase_with(probe, output);
     if (then >= 0 && then != run->must_stay)
-        run_say(run, RULE_FINISHED, CALL_STATUS, "status",
-                "phase is WHARF_%s with the draft given to `status`, and WHARF_%s with the result of `status`",
-                phase_name(run->must_stay), phase_name(then));
+        run_report(run, RULE_FINISHED, CALL_STATUS, "status",
+                   "phase is WHARF_%s with the draft given to `status`, and WHARF_%s with the result of `status`",
+                   phase_name(run->must_stay), phase_name(then));
 }

@@ -63,7 +63,7 @@ static struct error *load(const struct child_task *task, struct run *run) {
     surroundings_check(run, CALL_LOAD);
     surroundings_check_signals(run, CALL_LOAD);
     for (size_t i = 0; i < problems.count; i++)
-        run_say(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
+        run_report(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
     problems_free(&problems);
     return error;
 }
@@ -96,8 +96,8 @@ static const char *functions_text(const wharf_kind *kind, char *out, size_t size
 static void tell_adapter(struct run *run, const struct documents *documents) {
     for (size_t i = 0; i < run->adapters->count; i++) {
         const struct adapter *adapter = run->adapters->list[i];
-        run_tell(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
-                 adapter->abi_minor, adapter->sha256);
+        run_print(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
+                  adapter->abi_minor, adapter->sha256);
     }
     for (size_t i = 0; i < run->n_tested; i++) {
         const struct tested *tested = &run->tested[i];
@@ -107,9 +107,9 @@ static void tell_adapter(struct run *run, const struct documents *documents) {
         for (size_t s = 0; s < tested->n_subjects; s++)
             states += tested->subjects[s].n_states;
         char functions[128];
-        run_tell(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu derived objects; functions:%s",
-                 tested->kind.plural_group, tested->n_subjects - 2, states, trials,
-                 functions_text(&tested->real->abi, functions, sizeof(functions)));
+        run_print(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu derived objects; functions:%s",
+                  tested->kind.plural_group, tested->n_subjects - 2, states, trials,
+                  functions_text(&tested->real->abi, functions, sizeof(functions)));
         text_copy(run->board->kind, sizeof(run->board->kind), tested->kind.plural_group);
         unmatched_warn(run, tested, documents);
     }
@@ -154,7 +154,7 @@ static void check_kinds(struct run *run, const wharf_kind *kept) {
         const wharf_kind *given = run->tested[i].real->given;
         snprintf(run->board->kind, sizeof(run->board->kind), "%s", run->tested[i].kind.plural_group);
         if (memcmp(&kept[i], given, kept_size(given)) != 0)
-            run_say(run, RULE_DATA, CALL_LOAD, "", "a later call changed the struct wharf_kind");
+            run_report(run, RULE_DATA, CALL_LOAD, "", "a later call changed the struct wharf_kind");
     }
 }
 
@@ -167,9 +167,9 @@ static void check_carried(struct run *run) {
         text_copy(run->board->kind, sizeof(run->board->kind), tested->kind.plural_group);
         for (size_t c = 0; carried && carried[c].pointer && c < BOARD_CARRIED; c++)
             if (counts[c].wanted > 0 && counts[c].done == 0 && !counts[c].differs)
-                run_say(run, RULE_CARRIED, CALL_UPDATE, carried[c].pointer,
-                        "%s had to be carried %u times, and the function took the change back each time",
-                        carried[c].pointer, counts[c].wanted);
+                run_report(run, RULE_CARRIED, CALL_UPDATE, carried[c].pointer,
+                           "%s had to be carried %u times, and the function took the change back each time",
+                           carried[c].pointer, counts[c].wanted);
     }
 }
 
@@ -204,8 +204,8 @@ int child_main(const struct child_task *task) {
     run.board->kind[0] = '\0';
     char used[1024];
     if (task->from == 0 && !task->again && run.n_tested > 0)
-        run_tell(&run, "of the host (ABI %u.%u) the adapter uses: %s", services_table()->abi_major,
-                 services_table()->abi_minor, watch_used(used, sizeof(used)));
+        run_print(&run, "of the host (ABI %u.%u) the adapter uses: %s", services_table()->abi_major,
+                  services_table()->abi_minor, watch_used(used, sizeof(used)));
     check_kinds(&run, kept);
     run.board->stage = STAGE_DONE;
     return EXIT_SUCCESS;

@@ -220,14 +220,14 @@ void answer_check_finished(struct adapter_probe *probe, const struct json *draft
 
 // -- say.c: lines for the kit --
 // `cause` distinguishes findings of one rule and function; the report shows findings with the same cause as one.
-void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
+void run_report(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 // The inputs of a skipped call, which crashed an earlier child.
-void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
+void run_report_inputs(struct run *run, const struct json *workload, const struct json *mirror);
 // A warning: not necessarily a fault.
 void run_warn(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A line of the report's head.
-void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void run_print(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // -- watch.c: the services that the adapter calls --
 void watch_services(struct run *run);

@@ -175,7 +175,7 @@ void crowd_run(struct run *run) {
     run->workload = run->mirror = NULL;
     for (enum function function = CALL_PHASE; crowd && function < N_FUNCTIONS; function++)
         if (crowd->wrong[function])
-            run_say(run, RULE_CROWD, function, "",
-                    "called in %d threads at once, the output differs from a single call's", N_THREADS);
+            run_report(run, RULE_CROWD, function, "",
+                       "called in %d threads at once, the output differs from a single call's", N_THREADS);
     free(crowd);
 }

@@ -20,7 +20,7 @@ bool input_contains(const void *address) {
     return region.start && at >= region.start && at < region.start + REGION_SIZE;
 }
 
-static void *take(size_t size) {
+static void *take_memory(size_t size) {
     if (!region.open)
         return malloc(size);
     if (size > REGION_SIZE - region.used - ALIGN(1))
@@ -40,7 +40,7 @@ bool input_setup(void) {
     if (memory == MAP_FAILED)
         return false;
     region.start = memory;
-    json_use_memory(take, give_back);
+    json_use_memory(take_memory, give_back);
     return true;
 }
 

@@ -92,8 +92,8 @@ static void report(enum what what, const char *name, const char *path) {
     state.now = run->now;
     if (state.said[run->board->function]++ >= SAID_MAX)
         return;
-    run_say(run, kinds_of_calls[what].rule, run->board->function, name, "the adapter %s: %s(%s%.200s%s)",
-            kinds_of_calls[what].words, name, path ? "\"" : "", path ? path : "", path ? "\"" : "");
+    run_report(run, kinds_of_calls[what].rule, run->board->function, name, "the adapter %s: %s(%s%.200s%s)",
+               kinds_of_calls[what].words, name, path ? "\"" : "", path ? path : "", path ? "\"" : "");
 }
 
 // All arguments of these functions are integers and pointers, which can be passed on in any number.

@@ -49,7 +49,7 @@ static void check_expected(struct life *life, const char *found) {
     if (!expected || strcasecmp(expected, found) == 0)
         return;
     buffer_printf(&life->lines, "; the file says %s", expected);
-    run_say(life->run, RULE_STORY, CALL_PHASE, "", "the workload is %s, and the file says %s", found, expected);
+    run_report(life->run, RULE_STORY, CALL_PHASE, "", "the workload is %s, and the file says %s", found, expected);
 }
 
 static void tell_phase(struct life *life) {
@@ -83,7 +83,7 @@ struct spec_change {
     struct pointers carried, left, removed;
 };
 
-static void add(const struct spec_change *change, struct pointers *list, const char *pointer) {
+static void add_pointer(const struct spec_change *change, struct pointers *list, const char *pointer) {
     size_t len = strlen(list->text);
     if (list->count++ < SHOWN_MAX || change->life->run->verbose)
         snprintf(list->text + len, LIST_MAX - len, "%s%s", len > 0 ? ", " : " ", pointer);
@@ -114,11 +114,11 @@ static bool is_removed(const wharf_kind *kind, const char *pointer) {
 
 static void sort_out(struct spec_change *change, const char *pointer, const struct json *value) {
     if (json_equal(pointer_find(change->mirror, pointer), value))
-        add(change, &change->carried, pointer);
+        add_pointer(change, &change->carried, pointer);
     else if (is_removed(&change->life->run->now->kind.abi, pointer))
-        add(change, &change->removed, pointer);
+        add_pointer(change, &change->removed, pointer);
     else
-        add(change, &change->left, pointer);
+        add_pointer(change, &change->left, pointer);
 }
 
 // Every field that differs in `now`, which is NULL for a field that is gone.
@@ -246,12 +246,12 @@ static void step(struct life *life) {
         step_controller(life, status);
 }
 
-static void tell(const struct life *life, const char *file) {
-    run_tell(life->run, "%s", file);
+static void print_life(const struct life *life, const char *file) {
+    run_print(life->run, "%s", file);
     const char *line = life->lines.data ? life->lines.data : "";
     while (*line != '\0') {
         size_t len = strcspn(line, "\n");
-        run_tell(life->run, "%.*s", (int)len, line);
+        run_print(life->run, "%.*s", (int)len, line);
         line += len + (line[len] == '\n');
     }
 }
@@ -273,6 +273,6 @@ void life_run(struct run *run, const struct subject *subject, size_t first) {
     AUTO_TEXT file = strndup(documents->list[first].source, strlen(documents->list[first].source) -
                                                                 strlen(strrchr(documents->list[first].source, ':')));
     if (file)
-        tell(&life, file);
+        print_life(&life, file);
     buffer_free(&life.lines);
 }

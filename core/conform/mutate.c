@@ -94,7 +94,7 @@ struct mutation_list {
     bool failed;
 };
 
-static void add(struct mutation_list *listing, enum trial_type type, size_t how, const char *pointer) {
+static void list_trial(struct mutation_list *listing, enum trial_type type, size_t how, const char *pointer) {
     struct trials *trials = &listing->run->trials;
     struct trial *trial = array_next(&trials->list, trials->count, sizeof *trial);
     listing->failed |= !trial;
@@ -151,7 +151,7 @@ static void list_value(struct mutation_list *listing, struct buffer *at, const s
         listing->failed |= before == (size_t)-1;
         for (size_t i = 0; i < N_MUTATIONS && before < alike; i++)
             if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits(value)) != 0)
-                add(listing, TRIAL_BROKEN, i, at->data);
+                list_trial(listing, TRIAL_BROKEN, i, at->data);
     }
     if (!json_is_container(value))
         return;
@@ -176,7 +176,7 @@ static void list_heavy(struct mutation_list *listing, const char *pointer, unsig
     listing->failed |= before == (size_t)-1;
     for (size_t i = 0; i < N_HEAVY && before == 0; i++)
         if ((which & (1u << i)) != 0)
-            add(listing, TRIAL_HEAVY, i, pointer);
+            list_trial(listing, TRIAL_HEAVY, i, pointer);
 }
 
 // Fields that the adapter reads, by the data of the kind. (Labels and annotations are maps of strings: every API
@@ -203,7 +203,7 @@ static void list_lives(struct mutation_list *listing, const struct subject *subj
         if (strcmp(step->folder, subject->document->folder) != 0 || !life_is_step(step) ||
             (last && life_is_same(last, step)))
             continue;
-        add(listing, TRIAL_LIFE, i, NULL);
+        list_trial(listing, TRIAL_LIFE, i, NULL);
         last = step;
     }
 }
@@ -211,7 +211,7 @@ static void list_lives(struct mutation_list *listing, const struct subject *subj
 static void list_subject(struct mutation_list *listing, const struct tested *tested, const struct subject *subject) {
     for (size_t i = 0; i <= subject->n_states; i++) {
         listing->like.state = i == 0 ? NO_STATE : i - 1;
-        add(listing, TRIAL_WHOLE, 0, NULL);
+        list_trial(listing, TRIAL_WHOLE, 0, NULL);
     }
     for (size_t i = 0; i <= subject->n_states; i++) {
         // The last state has the most fields: first.
@@ -238,7 +238,7 @@ struct error *trials_list(struct run *run) {
                 list_lives(&listing, &run->tested[t].subjects[s]);
             list_subject(&listing, &run->tested[t], &run->tested[t].subjects[s]);
         }
-        add(&listing, TRIAL_CROWD, 0, NULL);
+        list_trial(&listing, TRIAL_CROWD, 0, NULL);
         failed |= listing.failed;
         free(listing.seen.hashes);
         free(listing.seen.counts);

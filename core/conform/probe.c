@@ -61,7 +61,7 @@ static bool enter(struct run *run, enum function function) {
         return false;
     if (probe_is_skipped(board)) {
         if (!run->quiet)
-            run_say_inputs(run, run->workload, run->mirror);
+            run_report_inputs(run, run->workload, run->mirror);
         return false;
     }
     board->function = function;
@@ -98,8 +98,8 @@ static void check_time(const struct adapter_invocation *in, const struct json *b
     if (median <= LIMIT_NS)
         return;
     run->board->given_up[run->now->index % BOARD_KINDS][function] = ++run->slow[function] >= SLOW_MAX;
-    run_say(run, RULE_TIME, function, "", "took %.2f ms of processor time, at worst %.2f ms, in %d calls",
-            (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
+    run_report(run, RULE_TIME, function, "", "took %.2f ms of processor time, at worst %.2f ms, in %d calls",
+               (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -136,7 +136,7 @@ static void check_restart(struct run *run, enum function function, uint64_t hash
         return;
     run->differs = true;
     if (board->hashes[at] != 0)
-        run_say(run, RULE_RESTART, function, "", "the output differs after other calls and in another process");
+        run_report(run, RULE_RESTART, function, "", "the output differs after other calls and in another process");
 }
 
 // Repeats the call with separate outputs.
@@ -148,7 +148,7 @@ static void check_repeat(const struct adapter_invocation *in, struct json *befor
     probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
     int result = invoke(in, before, &phase);
     if (probe_hash(&probe->call.answer, result, before, in->phase ? &phase : NULL) != expected)
-        run_say(probe->run, RULE_REPEAT, function_of(in), "", "the second of two equal calls has another output");
+        run_report(probe->run, RULE_REPEAT, function_of(in), "", "the second of two equal calls has another output");
     probe->call.answer = first;
 }
 
@@ -174,8 +174,8 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
     if (function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
         traits_of_update(run, run->mirror, before, out);
     if (run->thorough && probe->call.failure == WHARF_REFUSED)
-        run_say(run, RULE_SERVICE, function, probe->call.failed ? probe->call.failed : "", "%s",
-                probe->call.failed ? probe->call.failed : "a service failed");
+        run_report(run, RULE_SERVICE, function, probe->call.failed ? probe->call.failed : "", "%s",
+                   probe->call.failed ? probe->call.failed : "a service failed");
     if (run->ordinary) {
         note_time(run, function, took);
         AUTO_JSON copy = took > LIMIT_NS && before ? json_copy(before) : NULL;

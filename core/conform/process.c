@@ -207,7 +207,7 @@ static void last_words(const struct child *child, char out[LAST_WORDS + 1]) {
             *c = ' ';
 }
 
-static void say(struct crew *crew, enum rule rule, enum function function, const char *found, bool of_call) {
+static void report_ended(struct crew *crew, enum rule rule, enum function function, const char *found, bool of_call) {
     struct board *board = crew->board;
     struct finding finding = {.rule = rule,
                               .function = function,
@@ -249,7 +249,7 @@ static void say_death(struct crew *crew, const struct child *child) {
                         number, strsignal(number), before, words);
     }
     if (found)
-        say(crew, rule, crew->board->function, found, true);
+        report_ended(crew, rule, crew->board->function, found, true);
 }
 
 // Skips the call in the next child, or the whole function after CRASHES_MAX.

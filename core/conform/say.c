@@ -37,7 +37,7 @@ static bool set_inputs(struct json *line, const struct json *workload, const str
     return done;
 }
 
-void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...) {
+void run_report(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...) {
     char found[FOUND_MAX];
     va_list args;
     va_start(args, format);
@@ -53,7 +53,7 @@ void run_say(struct run *run, enum rule rule, enum function function, const char
     send_line(run, line);
 }
 
-void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror) {
+void run_report_inputs(struct run *run, const struct json *workload, const struct json *mirror) {
     AUTO_JSON line = json_new_object();
     if (json_set(line, "trial", json_new_int64((int64_t)run->board->trial)) &&
         json_set(line, "ordinal", json_new_int64(run->board->ordinal)) && set_inputs(line, workload, mirror))
@@ -71,7 +71,7 @@ void run_warn(struct run *run, const char *format, ...) {
         send_line(run, line);
 }
 
-void run_tell(struct run *run, const char *format, ...) {
+void run_print(struct run *run, const char *format, ...) {
     char text[4096];
     va_list args;
     va_start(args, format);

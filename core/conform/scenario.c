@@ -27,9 +27,9 @@ static void check_finished(struct run *run, const struct json *finished, int pha
     run->must_stay = -1;
     int then = step_phase(run, after);
     if (then >= 0 && then != phase)
-        run_say(run, RULE_FINISHED, CALL_STATUS, "",
-                "phase was WHARF_%s, and is WHARF_%s after the host wrote the result of `status`", phase_name(phase),
-                phase_name(then));
+        run_report(run, RULE_FINISHED, CALL_STATUS, "",
+                   "phase was WHARF_%s, and is WHARF_%s after the host wrote the result of `status`", phase_name(phase),
+                   phase_name(then));
 }
 
 // Tries every other state of the mirror with this state of the workload.
@@ -69,7 +69,7 @@ static void try_changes(struct run *run, const struct subject *subject, const st
             return;
         int phase = step_phase(run, workload), then = step_phase(run, input);
         if (is_final(phase) && then >= 0 && then != phase)
-            run_say(run, RULE_FINISHED, CALL_PHASE, "", CHANGED_PHASE, phase_name(phase), phase_name(then));
+            run_report(run, RULE_FINISHED, CALL_PHASE, "", CHANGED_PHASE, phase_name(phase), phase_name(then));
         const struct json *after = step_update(run, input, mirror, false);
         step_update(run, workload, after, false);
         step_mirror(run, input, NULL);
@@ -108,9 +108,9 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     int copied = step_phase(run, after);
     if (is_copied && trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) &&
         copied != phase)
-        run_say(run, RULE_STATUS_PHASE, CALL_STATUS, "",
-                "the mirror is WHARF_%s, and the workload with the copied status is WHARF_%s", phase_name(phase),
-                phase_name(copied));
+        run_report(run, RULE_STATUS_PHASE, CALL_STATUS, "",
+                   "the mirror is WHARF_%s, and the workload with the copied status is WHARF_%s", phase_name(phase),
+                   phase_name(copied));
     step_update(run, after, mirror, false);
     try_other_mirrors(run, subject, after, mirror, base_len);
     try_changes(run, subject, after, mirror, base_len);

@@ -65,8 +65,8 @@ static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
     (void)value;
     const struct leftover *leftover = ctx;
     if (!pointer_find(leftover->before, pointer))
-        run_say(leftover->run, leftover->rule, leftover->function, leftover->pattern,
-                "%s is in the mirror (%s of the kind)", pointer, leftover->pattern);
+        run_report(leftover->run, leftover->rule, leftover->function, leftover->pattern,
+                   "%s is in the mirror (%s of the kind)", pointer, leftover->pattern);
     return true;
 }
 
@@ -86,21 +86,22 @@ static void check_mirror(struct run *run, const struct json *workload, const str
     static const char *const own[] = {"name", "namespace", "labels", "annotations"};
     check_removed(run, RULE_MIRROR, NULL, mirror);
     if (json_get(mirror, "status"))
-        run_say(run, RULE_MIRROR, CALL_MIRROR, "/status", "/status is in the mirror");
+        run_report(run, RULE_MIRROR, CALL_MIRROR, "/status", "/status is in the mirror");
     for (const struct json *m = json_first(json_get(mirror, "metadata")); m; m = json_next(m)) {
         bool known = false;
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             known |= strcmp(own[i], json_key(m)) == 0;
         if (!known)
-            run_say(run, RULE_MIRROR, CALL_MIRROR, json_key(m), "/metadata/%s is in the mirror", json_key(m));
+            run_report(run, RULE_MIRROR, CALL_MIRROR, json_key(m), "/metadata/%s is in the mirror", json_key(m));
     }
     static const char *const types[] = {"apiVersion", "kind"};
     for (size_t i = 0; i < 2; i++)
         if (!json_equal(json_get(workload, types[i]), json_get(mirror, types[i])))
-            run_say(run, RULE_MIRROR, CALL_MIRROR, types[i], "/%s of the mirror is not that of the workload", types[i]);
+            run_report(run, RULE_MIRROR, CALL_MIRROR, types[i], "/%s of the mirror is not that of the workload",
+                       types[i]);
     if (object_uid(workload)[0] != '\0' && !mirror_is_ours(&run->now->kind, ORIGIN, mirror))
-        run_say(run, RULE_MARKS, CALL_MIRROR, "ours",
-                "the mirror lost the labels by which the host identifies its mirrors");
+        run_report(run, RULE_MARKS, CALL_MIRROR, "ours",
+                   "the mirror lost the labels by which the host identifies its mirrors");
 }
 
 // Adds the fields that the worker cluster sets. Takes `mirror`.
@@ -172,7 +173,7 @@ static struct json *ask_update(struct run *run, const struct json *workload, con
 static void say_patch(struct run *run, enum rule rule, enum function function, const struct json *patch) {
     char text[SHOWN + 4];
     shown(patch, text);
-    run_say(run, rule, function, "", "a second call would write %s", text);
+    run_report(run, rule, function, "", "a second call would write %s", text);
 }
 
 const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh) {
@@ -183,7 +184,7 @@ const struct json *step_update(struct run *run, const struct json *workload, con
     if (fresh) {
         char text[SHOWN + 4];
         shown(patch, text);
-        run_say(run, RULE_MIRROR_STABLE, CALL_UPDATE, "", "another call would write %s", text);
+        run_report(run, RULE_MIRROR_STABLE, CALL_UPDATE, "", "another call would write %s", text);
     }
     const struct json *after = patched(mirror, patch);
     check_removed(run, RULE_UPDATE_CLEAN, mirror, after);
@@ -239,7 +240,8 @@ static bool copy_status(struct json *to, const struct json *from) {
 }
 
 // The workload with gave_up_status alone, and the workload as the host writes it. False if there is no status.
-static bool ask(struct run *run, const struct json *workload, const struct json **told, const struct json **written) {
+static bool gave_up_results(struct run *run, const struct json *workload, const struct json **told,
+                            const struct json **written) {
     struct adapter_probe probe;
     AUTO_JSON object = json_new_object();
     if (!object || !copy_status(object, workload))
@@ -257,18 +259,18 @@ void step_gave_up(struct run *run, const struct json *workload) {
     const struct json *told = NULL, *written = NULL;
     int phase = step_phase(run, workload);
     if (!run->now->kind.abi.gave_up_status || phase < 0 || phase_is_final((wharf_phase_kind)phase) ||
-        phase == WHARF_SUSPENDED || !ask(run, workload, &told, &written))
+        phase == WHARF_SUSPENDED || !gave_up_results(run, workload, &told, &written))
         return;
     // An earlier outcome may stay.
     if (json_get(workload, "status") && json_equal(json_get(workload, "status"), json_get(written, "status")))
         return;
     int before = step_phase(run, told), after = step_phase(run, written);
     if (before == WHARF_FAILED && after >= 0 && after != WHARF_FAILED)
-        run_say(run, RULE_GAVE_UP, CALL_STATUS, "",
-                "phase is WHARF_FAILED with gave_up_status, and WHARF_%s with the result of `status`",
-                phase_name(after));
+        run_report(run, RULE_GAVE_UP, CALL_STATUS, "",
+                   "phase is WHARF_FAILED with gave_up_status, and WHARF_%s with the result of `status`",
+                   phase_name(after));
     else if (before >= 0 && after != WHARF_FAILED && after >= 0)
-        run_say(run, RULE_GAVE_UP, CALL_PHASE, "", "phase is WHARF_%s with gave_up_status", phase_name(after));
+        run_report(run, RULE_GAVE_UP, CALL_PHASE, "", "phase is WHARF_%s with gave_up_status", phase_name(after));
 }
 
 // -- memory --
@@ -331,7 +333,7 @@ void step_memory(struct run *run, const struct json *workload, const struct json
             call_once(run, function, workload, mirror);
         size_t grown = growth(run, function, workload, mirror);
         if (grown >= GROWTH)
-            run_say(run, RULE_MEMORY, function, "", "%zu bytes more are in use after each call", grown);
+            run_report(run, RULE_MEMORY, function, "", "%zu bytes more are in use after each call", grown);
     }
     run->quiet = false;
 }

@@ -58,8 +58,8 @@ static void check_signals(struct run *run, enum function function) {
     for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++) {
         struct sigaction now;
         if (sigaction(i, NULL, &now) == 0 && now.sa_handler != actions[i].sa_handler)
-            run_say(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
-                    strsignal(i));
+            run_report(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
+                       strsignal(i));
     }
 }
 
@@ -69,7 +69,7 @@ static void check_written(struct run *run, enum function function, off_t before,
     ssize_t len = now > before ? pread(STDOUT_FILENO, words, size, before) : 0;
     words[len > 0 ? len : 0] = '\0';
     if (len > 0)
-        run_say(run, RULE_IO, function, "output", "wrote to standard output or error: \"%s\"", words);
+        run_report(run, RULE_IO, function, "output", "wrote to standard output or error: \"%s\"", words);
 }
 
 void surroundings_check_output(struct run *run, enum function function) {
@@ -84,13 +84,13 @@ void surroundings_check(struct run *run, enum function function) {
     struct surroundings before = run->around,
                         now = {lasting_threads(before.threads), lowest_free(), run->around.written};
     if (now.threads > before.threads)
-        run_say(run, RULE_THREADS, function, "thread", "started %zu threads that still run",
-                now.threads - before.threads);
+        run_report(run, RULE_THREADS, function, "thread", "started %zu threads that still run",
+                   now.threads - before.threads);
     // The load itself keeps the adapter's file open.
     if (now.lowest_free != before.lowest_free && function != CALL_LOAD)
-        run_say(run, RULE_IO, function, "descriptor",
-                now.lowest_free > before.lowest_free ? "left a file or socket open"
-                                                     : "closed a file or socket of the host");
+        run_report(run, RULE_IO, function, "descriptor",
+                   now.lowest_free > before.lowest_free ? "left a file or socket open"
+                                                        : "closed a file or socket of the host");
     run->around = now;
 }
 

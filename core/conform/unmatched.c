@@ -37,38 +37,39 @@ struct claims {
 };
 
 // Most kinds remove labels and annotations that need not be there.
-static void add(struct claims *claims, struct claim claim) {
+static void add_claim(struct claims *claims, struct claim claim) {
     if (claim.pointer && !text_has_prefix(claim.pointer, "/metadata") && claims->count < CLAIMS_MAX)
         claims->list[claims->count++] = claim;
 }
 
 static void add_all(struct claims *claims, enum where where, const char *field, const char *const *patterns) {
     for (; patterns && *patterns; patterns++)
-        add(claims, (struct claim){.where = where, .field = field, .pointer = *patterns});
+        add_claim(claims, (struct claim){.where = where, .field = field, .pointer = *patterns});
 }
 
 static void add_changes(struct claims *claims, const char *field, const wharf_status_change *change) {
     for (; change && change->name; change++)
         if (change->change == WHARF_SET_CONDITION)
-            add(claims, (struct claim){.where = IN_STATUS,
-                                       .field = field,
-                                       .pointer = "/status/conditions",
-                                       .value = change->name,
-                                       .condition = true});
+            add_claim(claims, (struct claim){.where = IN_STATUS,
+                                             .field = field,
+                                             .pointer = "/status/conditions",
+                                             .value = change->name,
+                                             .condition = true});
         else
-            add(claims, (struct claim){.where = IN_STATUS, .field = field, .pointer = change->name});
+            add_claim(claims, (struct claim){.where = IN_STATUS, .field = field, .pointer = change->name});
 }
 
 static void add_spec(struct claims *claims, const wharf_kind *kind) {
-    add(claims, (struct claim){.field = "managed_by", .pointer = kind->managed_by});
-    add(claims, (struct claim){.field = "suspend", .pointer = kind->suspend});
+    add_claim(claims, (struct claim){.field = "managed_by", .pointer = kind->managed_by});
+    add_claim(claims, (struct claim){.field = "suspend", .pointer = kind->suspend});
     if (kind->suspend_value)
-        add(claims, (struct claim){.field = "suspend_value", .pointer = kind->suspend, .value = kind->suspend_value});
+        add_claim(claims,
+                  (struct claim){.field = "suspend_value", .pointer = kind->suspend, .value = kind->suspend_value});
     for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
-        add(claims, (struct claim){.field = "carried", .pointer = carried->pointer});
+        add_claim(claims, (struct claim){.field = "carried", .pointer = carried->pointer});
     add_all(claims, IN_SPEC, "removed", kind->removed);
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
-        add(claims, (struct claim){.field = "pods.templates", .pointer = pods->templates});
+        add_claim(claims, (struct claim){.field = "pods.templates", .pointer = pods->templates});
         add_all(claims, IN_SPEC, "pods.counts", pods->counts);
     }
 }
@@ -76,15 +77,16 @@ static void add_spec(struct claims *claims, const wharf_kind *kind) {
 static void add_status(struct claims *claims, const wharf_kind *kind) {
     const enum where where = IN_STATUS;
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
-        add(claims, (struct claim){.where = where, .field = "phases", .pointer = rule->pointer, .rule = rule});
+        add_claim(claims, (struct claim){.where = where, .field = "phases", .pointer = rule->pointer, .rule = rule});
     add_all(claims, where, "status_removed", kind->status_removed);
-    add(claims, (struct claim){.where = where, .field = "observed_generation", .pointer = kind->observed_generation});
-    add(claims, (struct claim){.where = where, .field = "finished_at", .pointer = kind->finished_at});
+    add_claim(claims,
+              (struct claim){.where = where, .field = "observed_generation", .pointer = kind->observed_generation});
+    add_claim(claims, (struct claim){.where = where, .field = "finished_at", .pointer = kind->finished_at});
     if (kind->condition_time)
-        add(claims, (struct claim){.where = where,
-                                   .field = "condition_time",
-                                   .pointer = "/status/conditions",
-                                   .member = kind->condition_time});
+        add_claim(claims, (struct claim){.where = where,
+                                         .field = "condition_time",
+                                         .pointer = "/status/conditions",
+                                         .member = kind->condition_time});
     add_changes(claims, "suspended_status", kind->suspended_status);
     add_changes(claims, "resumed_status", kind->resumed_status);
     add_changes(claims, "gave_up_status", kind->gave_up_status);

@@ -21,7 +21,7 @@ static struct {
 #define PLACE(field) (offsetof(wharf_host, field) / sizeof(void *))
 
 // The host calls its functions between calls, too.
-static void note(size_t place) {
+static void record_use(size_t place) {
     static _Thread_local unsigned count;
     if (watch.run->crowded) {
         if (++count % YIELD_EVERY == 0)
@@ -40,7 +40,7 @@ static void check_pointer(const char *function, const char *pointer, bool patter
     for (const char *tilde = strchr(pointer, '~'); good && tilde; tilde = strchr(tilde + 1, '~'))
         good = tilde[1] == '0' || tilde[1] == '1' || (pattern && tilde[1] == '2');
     if (!good)
-        run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s got \"%.200s\"", function, pointer);
+        run_report(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s got \"%.200s\"", function, pointer);
 }
 
 // The services, in the order of the report: the check of an argument, the type of the result, the name, parameters,
@@ -104,7 +104,7 @@ static void check_pointer(const char *function, const char *pointer, bool patter
 
 #define WATCHED(check, type, field, parameters, arguments)                                                             \
     static type watch_##field parameters {                                                                             \
-        note(PLACE(field));                                                                                            \
+        record_use(PLACE(field));                                                                                      \
         check(field) return watch.real->field arguments;                                                               \
     }
 
@@ -114,7 +114,7 @@ static const char *watch_format(const wharf_call *call, const char *format, ...)
 
 static const char *watch_format(const wharf_call *call, const char *format, ...) {
     va_list args;
-    note(PLACE(format));
+    record_use(PLACE(format));
     va_start(args, format);
     AUTO_TEXT text = text_vformat(format, args);
     va_end(args);

@@ -41,7 +41,7 @@ static bool push(struct index *index, cJSON *item) {
     return true;
 }
 
-static bool add(struct index *index, const cJSON *container, cJSON *child) {
+static bool index_child(struct index *index, const cJSON *container, cJSON *child) {
     return node_type(container) == cJSON_Object ? map_put(&index->members, child->string, child) : push(index, child);
 }
 
@@ -54,7 +54,7 @@ static void build(cJSON *container) {
     node_set_index(container, index);
     node_note_foreign(container, NULL); // the index must be freed separately
     for (cJSON *child = container->child; child && done; child = child->next)
-        done = add(index, container, child);
+        done = index_child(index, container, child);
     if (!done)
         index_drop(container);
 }
@@ -137,7 +137,7 @@ void index_added(cJSON *container, cJSON *child) {
     if (!index)
         return;
     index_drop_keyed(index);
-    if (!add(index, container, child))
+    if (!index_child(index, container, child))
         index_drop(container);
 }
 

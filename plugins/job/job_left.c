@@ -22,7 +22,7 @@ int64_t job_earlier(const wharf_value *mirror, const char *annotation) {
     return count < 0 ? 0 : count < INT32_MAX ? count : INT32_MAX;
 }
 
-static void note(const wharf_call *call, wharf_value *mirror, const char *annotation, int64_t count) {
+static void set_count(const wharf_call *call, wharf_value *mirror, const char *annotation, int64_t count) {
     if (count > 0)
         host->set_string(call, mirror, annotation, host->format(call, "%lld", (long long)count));
 }
@@ -49,9 +49,9 @@ void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf
     bool indexed = host->is(workload, "/spec/completionMode", "Indexed");
     bool counted = !indexed && host->find(workload, COMPLETIONS);
     int64_t deadline = host->integer(host->find(workload, DEADLINE), -1);
-    note(call, mirror, EARLIER_FAILED, job_count(workload, "/status/failed"));
-    note(call, mirror, EARLIER_SUCCEEDED, counted ? job_count(workload, "/status/succeeded") : 0);
-    note(call, mirror, EARLIER_SECONDS, deadline > 0 ? seconds_since_start(call, workload) : 0);
+    set_count(call, mirror, EARLIER_FAILED, job_count(workload, "/status/failed"));
+    set_count(call, mirror, EARLIER_SUCCEEDED, counted ? job_count(workload, "/status/succeeded") : 0);
+    set_count(call, mirror, EARLIER_SECONDS, deadline > 0 ? seconds_since_start(call, workload) : 0);
     lower(call, workload, mirror, COMPLETIONS, job_earlier(mirror, EARLIER_SUCCEEDED), 0);
     lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
     lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);

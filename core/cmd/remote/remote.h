@@ -73,8 +73,8 @@ struct error *remote_stream(struct remote *remote, const char *path, const struc
 struct error *remote_authorize(struct remote *remote);
 struct transport *remote_transport(struct remote *remote);
 const char *remote_prefix(const struct remote *remote);
-// The ServiceAccount "NAMESPACE/NAME" of a caller who sends no other token; NULL: the caller has that, or none was
-// needed. free()
+// The ServiceAccount "NAMESPACE/NAME" instead of the caller's token, which the host does not get; NULL: the host got
+// the caller's token, or needed none. free()
 char *remote_account(const struct remote *remote);
 // Whether the caller has a token that this address does not get, see token.c.
 bool remote_withholds_token(const struct remote *remote);

@@ -95,7 +95,7 @@ static int64_t last_use(const struct kept *kept, int64_t now_ns) {
     return now_ns < kept->until_ns ? kept->used_ns : INT64_MIN;
 }
 
-// In the place of the entry that was used least recently.
+// Replaces the least recently used entry.
 static void keep_answer(struct auth *auth, struct kept list[KEPT], const unsigned char *key, int64_t now_ns,
                         int64_t for_ns, const char *first, const char *second) {
     struct kept made = {.used_ns = now_ns, .until_ns = now_ns + for_ns};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The identity and the rights of a caller, from the management cluster's API server: TokenReview and
 // SubjectAccessReview. Answers are kept for ten seconds, tokens as their salted digests only. From any thread; the
-// functions block while the API server is asked.
+// functions block during a request to the API server.
 #ifndef WHARF_SERVE_AUTH_H
 #define WHARF_SERVE_AUTH_H
 

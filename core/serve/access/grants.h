@@ -18,7 +18,7 @@ struct grant;
 struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **out);
 void grants_free(struct grants *grants); // after all grants; NULL is fine
 
-// A caller with this token was just allowed `what`. Copies the texts; `what` has no group and no name.
+// Registers that a caller with this token was just allowed `what`, which has no group and no name. Copies the texts.
 struct error *grants_add(struct grants *grants, const char *token, const struct auth_attributes *what,
                          struct grant **out);
 

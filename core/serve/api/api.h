@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read-only API as JSON, without HTTP: a path and parameters go in, a body and a status code come out.
-// docs/api.md describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few
-// milliseconds (core/host/turn/query.h), so these functions block and are called on serving threads.
+// The read-only API as JSON, without HTTP: a path and parameters go in, a body and a status code come out. docs/api.md
+// describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few milliseconds
+// (core/host/turn/query.h), so these functions block: call on serving threads.
 #ifndef WHARF_SERVE_API_H
 #define WHARF_SERVE_API_H
 
@@ -38,7 +38,7 @@ struct api_request {
 };
 
 // Answers GET of a path below /api/v1 that is JSON: fills the body (also for an error: a metav1.Status) and the code.
-// False: no such path here; nothing is filled.
+// False: no such path here; nothing filled.
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code);
 
 // A metav1.Status with status Failure. `reason` is one of Kubernetes' ("NotFound"); NULL: the usual one of the code.

@@ -21,7 +21,7 @@ void help_add(struct explain *explain, const char *format, ...) __attribute__((f
 void help_with_worker(struct explain *explain, const char *worker, const struct worker_reason *reason);
 void help_with_workload(struct explain *explain, const struct explain_view *view);
 
-// Reads an object that is not known to be delegated, and says why. ERROR_NOT_FOUND: there is no such object.
+// Reads an object that the engine does not track, and explains why. ERROR_NOT_FOUND: there is no such object.
 struct error *explain_foreign(struct explain *explain);
 // The member `events`; null where the Events cannot be read.
 void explain_events(const struct explain *explain, struct writer *out);

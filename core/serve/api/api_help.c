@@ -16,7 +16,7 @@ void help_add(struct explain *explain, const char *format, ...) {
 }
 
 // Of a template: %w the worker, %n, %o, %r and %g the workload's namespace, name, resource and group, %b the brief
-// reason. Nothing is added where there is no worker for %w.
+// reason. Adds nothing where there is no worker for %w.
 static void add_from(struct explain *explain, const char *template, const char *worker, const char *brief) {
     const char *const words[128] = {['w'] = worker,
                                     ['n'] = explain->namespace_,

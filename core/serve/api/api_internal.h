@@ -21,7 +21,7 @@ const char *api_parameter(const struct api_call *call, const char *name); // NUL
 struct error *api_put_status(const struct api_source *source, struct writer *out);
 struct error *api_put_workers(const struct api_source *source, struct writer *out);
 
-// Each writes the members of the answer's object, or returns the error to be answered instead.
+// Each writes the members of the answer's object, or returns the error for the answer.
 struct error *api_adapters(struct api_call *call);
 struct error *api_workloads(struct api_call *call);
 struct error *api_explain(struct api_call *call);

@@ -32,7 +32,7 @@ static struct watches count_watches(const struct host_snapshot *snapshot, const 
     return count;
 }
 
-// Whether the worker can be used at all; NULL: yes.
+// Why the worker is unusable; NULL: usable.
 static const char *broken_state(const struct stats_cluster *cluster, const struct watches *count, const char **reason) {
     bool silent = cluster->contact == CONTACT_LOST;
     if (*cluster->refused) {

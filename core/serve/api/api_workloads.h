@@ -27,7 +27,7 @@ struct listing { // a query and the progress
     size_t cap_seen;
     bool out_of_memory;
 };
-// Appends items to the open array of `out`. To be followed by listing_clear.
+// Appends items to the open array of `out`. Follow with listing_clear.
 struct error *listing_run(struct listing *listing);
 void listing_clear(struct listing *listing);
 // The members `gone` and `sequence`.

@@ -16,7 +16,7 @@ struct short_names {
     pthread_mutex_t lock;
     pthread_cond_t read;
     int64_t due_ns; // the next read
-    bool reading;   // somebody does, without the lock
+    bool reading;   // a thread does, without the lock
     size_t n_kinds; // more when adapters are added
     char **lists;   // of each kind "rj\nrayj\n"; NULL: none is known
 };

@@ -62,7 +62,7 @@ struct error *listen_open(const char *address, int *fd, uint16_t *port) {
         return listen_failure(address, -1, errno);
     if (setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0)
         return listen_failure(address, socket_fd, errno);
-    // [::] is IPv6 alone, whatever the system's default, so that 0.0.0.0 can be served too.
+    // [::] is IPv6 alone for any default of the system, so that 0.0.0.0 remains available.
     if (name.any.sa_family == AF_INET6 && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0)
         return listen_failure(address, socket_fd, errno);
     if (bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||

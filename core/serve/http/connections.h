@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of the server, bounded. Beyond the bound, the address with most connections loses the oldest one;
-// a request that takes too long ends the connection. So many or slow connections do not block other clients, nor a
-// probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, and
-// requests that wait for the review of their token have bounds of their own, and take no place of others. The caller
-// has a lock.
+// The connections of the server, bounded. Beyond the bound, the address with most connections loses the oldest one; a
+// request that takes too long ends the connection. So many or slow connections do not block other clients, nor a probe
+// from the same address, with a request that comes and ends at once. Streams and sessions, which last, and requests
+// that wait for the review of their token have bounds of their own, and take no place of others. The caller has a lock.
 #ifndef WHARF_SERVE_CONNECTIONS_H
 #define WHARF_SERVE_CONNECTIONS_H
 
@@ -34,14 +33,14 @@ struct served_connection {
 };
 
 struct connections {
-    struct served_connection list[CONNECTIONS_MAX]; // a connection stays in the list until the socket is closed
+    struct served_connection list[CONNECTIONS_MAX]; // a connection stays in the list until the end of the socket
     size_t count;
 };
 
 // IPv6, or mapped IPv4; zeros for another family, and NULL.
 void connections_address(const struct sockaddr *address, uint8_t out[16]);
 
-// A connection was accepted. Returns the socket to shut down in exchange; -1: none.
+// Adds an accepted connection. Returns the socket to shut down in exchange; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
 
 // The request of this connection asks for something that lasts. False: there are as many of the kind as may be, or as
@@ -54,10 +53,10 @@ size_t connections_limit(enum connection_kind kind);
 bool connections_claim(struct connections *connections, int fd, const char *user);
 size_t connections_user_limit(enum connection_kind kind);
 
-// A request of this connection was answered, or the token was reviewed.
+// Call after an answer to a request of this connection, or the review of the token.
 void connections_served(struct connections *connections, int fd, int64_t now_ns);
 
-// The socket is about to be closed.
+// Call before closing the socket.
 void connections_remove(struct connections *connections, int fd);
 
 // The socket of a connection with a request that has timed out, to be shut down; -1: no more.

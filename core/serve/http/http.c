@@ -81,7 +81,7 @@ void http_served(struct web_call *call) {
     pthread_mutex_unlock(&server->lock);
 }
 
-// Who the caller is, and whether one more stream is allowed.
+// Identifies the caller and permits or refuses one more stream.
 static struct error *admit_call(struct web_call *call, unsigned *code) {
     enum connection_kind kind = call->route->kind;
     struct error *error = access_check(call, code);
@@ -177,7 +177,7 @@ static bool is_ambiguous(struct MHD_Connection *connection) {
 }
 
 // The first call comes before a body was read; an answer given there ends the connection. That is right for rejected
-// requests; the others are answered in later calls, and the body that a client sends is discarded.
+// requests; later calls answer the others, and discard a client's body.
 static enum MHD_Result first_call(struct http_server *server, struct MHD_Connection *connection, const char *path,
                                   const char *method, void **request) {
     const struct route *route = route_find(path, server->source.api);

@@ -15,7 +15,7 @@ struct http_source {
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out); // freed with free_snapshot
     void (*free_snapshot)(struct host_snapshot *snapshot);
     int64_t (*stalled_ns)(void *ctx); // see host_stalled_ns
-    // All NULL: nothing below /api is served.
+    // All NULL: no paths below /api.
     const struct api_source *api;                                                                 // not owned
     struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see auth.h
     struct error *(*endpoint)(void *ctx, const char *cluster, struct endpoint **out);             // see host_endpoint
@@ -28,8 +28,8 @@ void http_source_init(struct http_source *source, struct host *host, const struc
 
 struct http_server;
 
-// `address` is an IP address with a port: "127.0.0.1:9440", "[::1]:9440"; port 0: any free one. The server listens
-// when this returns. ERROR_INVALID for another kind of address, ERROR_IO for one that cannot be used.
+// `address` is an IP address with a port: "127.0.0.1:9440", "[::1]:9440"; port 0: any free one. The server listens when
+// this returns. ERROR_INVALID for another kind of address, ERROR_IO for an unusable one.
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out);
 
 // The same over TLS; NULL: plain HTTP. ERROR_INVALID if the files are not a certificate and the key.

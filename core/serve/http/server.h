@@ -67,7 +67,7 @@ struct route {
     const char *content_type; // of `make`
     // Answers at once, from memory: fills the body and returns the status code. NULL: `serve` answers.
     unsigned (*make)(struct http_server *server, struct buffer *body);
-    // May wait. Calls exactly one of the functions below that answer, or returns the error that is answered.
+    // May wait. Calls exactly one of the answering functions below, or returns the error for the answer.
     struct error *(*serve)(struct web_call *call);
 };
 
@@ -133,14 +133,14 @@ void web_answer(struct web_call *call, unsigned code, const char *content_type, 
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 200, with the bytes of the reader. `note` goes into the header Wharf-Note; NULL is fine, and the text is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
-// 101 with `headers`, which are copied.
+// 101 with a copy of `headers`.
 void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
                  const struct web_upgrade *upgrade);
 void web_upgrade_close(struct web_call *call); // ends an upgraded connection
 
 // Queues the answer of the call.
 enum MHD_Result web_queue(struct web_call *call);
-// A plain answer, at once. `policy`: the Content-Security-Policy; NULL: nothing is allowed.
+// A plain answer, at once. `policy`: the Content-Security-Policy; NULL: allow nothing.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
                                const char *policy, struct buffer *body);
 
@@ -148,7 +148,7 @@ enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code,
 bool http_extend(struct web_call *call, enum connection_kind kind);
 // False: the user of the call has as many of the kind open as one may have.
 bool http_claim(struct web_call *call);
-void http_served(struct web_call *call); // the request was answered, or the token was reviewed
+void http_served(struct web_call *call); // after the answer, or the review of the token
 
 // access.c. The token that decides about the call; NULL: the call needs none, or has none.
 const char *access_token(const struct web_call *call);

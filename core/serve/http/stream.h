@@ -27,7 +27,7 @@ void stream_end(struct stream *stream); // the client still gets the rest of the
 
 // The reader's side.
 void stream_wait(struct stream *stream); // for stream_begin or stream_end
-// Blocks until there are bytes, and takes up to `max`. -1: the end. -2: abandoned, or the peer of the socket `client`
+// Blocks until there are bytes, and reads up to `max`. -1: the end. -2: abandoned, or the peer of the socket `client`
 // closed the connection.
 ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max);
 // The client is gone, or has to go.

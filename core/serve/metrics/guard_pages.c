@@ -42,7 +42,7 @@ static void print_stops(const struct guard_status *status, struct buffer *out) {
     metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "suspend"}), status->suspended);
     metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "delete"}), status->deleted);
     metrics_single(out, "wharf_guard_stop_failures_total", "counter",
-                   "Requests to stop a mirror that failed, and were or will be repeated.", status->failures);
+                   "Failed requests to stop a mirror, repeated until successful.", status->failures);
 }
 
 void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out) {
@@ -51,7 +51,7 @@ void guard_page_metrics(const struct guard_status *status, const struct metrics_
                    "Held Leases that the host does not renew any more: the guard stops the mirrors.", status->missed);
     if (status->heard_wall_ns)
         metrics_single(out, "wharf_guard_heard_timestamp_seconds", "gauge",
-                       "When the host was last heard of, of the Lease of which that is longest ago.",
+                       "Time of the host's last heartbeat, of the Lease with the oldest one.",
                        (uint64_t)(status->heard_wall_ns / CLOCK_SECOND));
     metrics_single(out, "wharf_guard_reachable", "gauge", "1 while the API server answers, else 0.", status->reachable);
     print_stops(status, out);

@@ -14,7 +14,7 @@ static const char *state_text(enum reflector_state state) {
     case REFLECTOR_STARTING:
         break;
     }
-    return "not heard of yet";
+    return "not contacted yet";
 }
 
 // A line where the cluster is silent or rejects the host; returns how many.
@@ -77,7 +77,7 @@ static void explain_unknown(const struct host_snapshot *snapshot, struct buffer 
     for (size_t i = 0; i < snapshot->stats.n_unknown; i++) {
         buffer_printf(out, "%llu unfinished workloads are placed in worker ",
                       (unsigned long long)snapshot->stats.unknown[i].workloads);
-        text_show(out, snapshot->stats.unknown[i].name); // anybody who may write annotations
+        text_show(out, snapshot->stats.unknown[i].name); // from users who may write annotations
         buffer_text(out, ", which is not configured\n");
     }
 }
@@ -88,7 +88,7 @@ static void explain_election(const struct election_state *state, struct buffer *
         buffer_printf(out, "stands by: %s%s\n",
                       state->shards > 1 ? "other replicas hold the shards"
                       : *state->leader  ? "the lease is held by "
-                                        : "nobody is known to hold the lease",
+                                        : "the holder of the lease is unknown",
                       state->shards > 1 ? "" : state->leader);
     if (*state->problem) {
         buffer_text(out, state->mode == ELECTION_ON ? "leader election: " : "another host would not be noticed: ");

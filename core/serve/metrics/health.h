@@ -11,8 +11,8 @@
 // Whether the engine makes progress. Appends "ok\n", or a line with the duration of the stall.
 bool health_alive(int64_t stalled_ns, struct buffer *out);
 
-// Appends "ok\n", or one line a reason; and a line for each worker that is refused. `been_in_sync` is kept by the
-// caller from call to call, false at first.
+// Appends "ok\n", or one line a reason; and a line for each refused worker. `been_in_sync` is kept by the caller from
+// call to call, false at first.
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out);
 
 #endif

@@ -48,7 +48,7 @@ static void print_latencies(const struct host_snapshot *s, struct buffer *out) {
                       &s->steps, TURN_STEP_NS);
 }
 
-// Verbs and codes that did not occur are omitted.
+// Omits unused verbs and codes.
 static void print_durations(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_request_duration_seconds";
     metrics_family(out, name, "histogram", "Time that requests to API servers took; watches are not counted.");
@@ -108,7 +108,7 @@ static void print_amounts(const struct host_snapshot *s, struct buffer *out, con
 // The names come from annotations: every user who may change a workload can write one.
 static void print_unknown(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_workloads_on_unknown_worker";
-    metrics_family(out, name, "gauge", "Unfinished workloads that are placed in a worker that is not configured.");
+    metrics_family(out, name, "gauge", "Unfinished workloads in a worker that is not configured.");
     for (size_t i = 0; i < s->stats.n_unknown; i++)
         metrics_sample(out, name, LABELS({"cluster", s->stats.unknown[i].name}), s->stats.unknown[i].workloads);
     if (s->stats.unknown_rest > 0)
@@ -120,7 +120,7 @@ static void print_refused(const struct reload_notes *live, struct buffer *out) {
     for (size_t i = 0; i < live->n_sources; i++)
         refused += !!live->sources[i].problem;
     metrics_single(out, "wharf_worker_sources_refused", "gauge",
-                   "Kubeconfig files, Secrets and ClusterProfiles whose newest version is not used.", refused);
+                   "Kubeconfig files, Secrets and ClusterProfiles with an unused newest version.", refused);
 }
 
 // Two Secrets may claim one name.
@@ -141,7 +141,7 @@ static void print_tokens(const struct reload_notes *live, bool lifetime, struct 
             continue;
         if (!begun)
             metrics_family(out, name, "gauge",
-                           lifetime ? "How long the token in a worker's Secret was issued for."
+                           lifetime ? "Lifetime of the token in a worker's Secret."
                                     : "When the token in a worker's Secret expires.");
         begun = true;
         metrics_sample_seconds(out, name, LABELS({"cluster", note->name}),
@@ -153,7 +153,7 @@ static void print_leader(const struct host_snapshot *s, struct buffer *out) {
     bool elected = s->election.mode == ELECTION_ON;
     metrics_single(out, "wharf_leader", "gauge", "1 where this host leads, so decides and writes; else 0.",
                    s->running && election_writes(&s->election));
-    metrics_single(out, "wharf_shards", "gauge", "Parts into which the workloads are divided; 0 without election.",
+    metrics_single(out, "wharf_shards", "gauge", "Number of the workloads' parts; 0 without election.",
                    elected ? s->election.shards : 0);
     metrics_single(out, "wharf_shards_held", "gauge", "Shards with a lease that this host holds.",
                    elected ? s->election.held : 0);

@@ -10,7 +10,7 @@ void metrics_family(struct buffer *out, const char *name, const char *type, cons
     buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-// "label value" in the exposition format: backslash, quote and line feed are escaped.
+// "label value" in the exposition format, with escapes for backslash, quote and line feed.
 static void print_label_value(struct buffer *out, const char *value) {
     for (; *value; value++) {
         if (*value == '\n') {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET /api/v1/exec/KIND/NAMESPACE/NAME: a WebSocket that is passed on to the worker's API server, byte by byte. One
-// thread for each session.
+// GET /api/v1/exec/KIND/NAMESPACE/NAME: a WebSocket, relayed byte by byte to the worker's API server. One thread for
+// each session.
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"

@@ -33,8 +33,8 @@ static size_t stamp_of(const char *line, size_t len, char stamp[LOG_STAMP_MAX]) 
     return width + 1;
 }
 
-// Whether a line was passed on before the connection broke; reads its timestamp. The kubelet's timestamps have a fixed
-// width, so that their order is that of their texts.
+// Whether the reader got a line before the connection broke; reads the line's timestamp. The kubelet's timestamps have
+// a fixed width, so that their order is that of their texts.
 static bool is_known(struct log_lines *lines, const char *line, size_t len, size_t *width) {
     char stamp[LOG_STAMP_MAX];
     *width = stamp_of(line, len, stamp);

@@ -6,7 +6,7 @@
 
 #include "core/base/buffer.h"
 
-#define LOG_LINE_MAX ((size_t)32 * 1024) // a longer line is passed on in parts
+#define LOG_LINE_MAX ((size_t)32 * 1024) // a longer line arrives in parts
 #define LOG_STAMP_MAX 64
 
 struct log_lines {
@@ -30,7 +30,7 @@ void log_lines_free(struct log_lines *lines);
 bool log_lines_put(struct log_lines *lines, const char *bytes, size_t len, log_write write, void *ctx);
 // Passes on the rest, with a line feed if there are others (a prefix).
 bool log_lines_end(struct log_lines *lines, log_write write, void *ctx);
-// The log begins again at lines->last: lines that were passed on already are left out.
+// The log begins again at lines->last: skips lines that the reader already has.
 void log_lines_resume(struct log_lines *lines);
 
 #endif

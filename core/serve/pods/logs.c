@@ -71,7 +71,7 @@ void logs_answer(struct log_session *session) {
     stream_begin(session->stream);
 }
 
-// Polls until the first log is open, or none can be.
+// Polls until the first log is open, or all have failed.
 static struct error *wait_for_first(struct log_session *session) {
     struct transport *transport = session->target.worker.connection.transport;
     while (logs_count(session, LOG_OPENING) > 0 && logs_count(session, LOG_OPEN) == 0 &&

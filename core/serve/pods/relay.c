@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #define SIZE ((size_t)16 * 1024)
-#define POLL_MS 200               // between looks at `stop`
+#define POLL_MS 200               // between checks of `stop`
 #define CLOSE_POLICY 1008         // RFC 6455 section 7.4.1
 #define END_NS (2 * CLOCK_SECOND) // for the rest of a frame
 
@@ -73,7 +73,7 @@ static bool is_full(const struct pipe *pipe) {
     return pipe->start < pipe->end;
 }
 
-// While one direction cannot be written, poll() leaves out the source, which would be ready all the time.
+// While one direction is blocked, poll() excludes the source, which would be ready all the time.
 static void wait_for(const struct pipe *up, const struct pipe *down, int client, int server) {
     struct pollfd polled[] = {
         {.fd = client, .events = (short)((is_full(up) ? 0 : POLLIN) | (is_full(down) ? POLLOUT : 0))},

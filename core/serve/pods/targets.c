@@ -35,7 +35,7 @@ static struct error *connect_to(struct target *target) {
     return blocking_client_open(endpoint, target->mirror.cluster, target->stop, &target->worker);
 }
 
-// Renewed credentials are used from now on.
+// Use renewed credentials from now on.
 static struct error *renew_endpoint(struct target *target) {
     struct endpoint *endpoint = NULL;
     if (!target->worker.client || target->moved)

@@ -27,7 +27,7 @@ struct error *target_open_pods(const struct web_call *call, struct target *out);
 void target_close(struct target *target);
 
 // Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: another mirror, or the worker has
-// another address: target_read will replace the connection, so all that is open over the old one must be closed before.
+// another address: target_read will replace the connection, so close all streams over the old one first.
 struct error *target_locate(struct target *target, bool *moved);
 // Reads the pods of the mirror that was found.
 struct error *target_read(struct target *target);
@@ -35,8 +35,7 @@ struct error *target_read(struct target *target);
 // "w1 (attempt 2)".
 void target_describe(const struct target *target, struct buffer *out);
 
-// The pod of this name; NULL: the pod that people mean: the newest one that runs, or has run, or waits.
-// ERROR_NOT_FOUND: none.
+// The pod of this name; NULL: the default pod: the newest one that runs, or has run, or waits. ERROR_NOT_FOUND: none.
 struct error *target_pod(const struct target *target, const char *name, const struct pod **out);
 // The container of this name, or the pod's default one. ERROR_INVALID: the pod has no such container.
 struct error *target_container(const struct pod *pod, const char *name, const struct pod_container **out);

@@ -39,7 +39,7 @@ static const struct ready_case cases[] = {
      false,
      "not running yet: the management cluster has not answered\n"},
     {"while it stops", true, true, true, true, {UP, UP, UP}, 0, false, true, "stopping\n"},
-    {"at the start", true, false, false, false, {UP, UP, NEW}, 0, false, false, "w2/jobs.batch: not heard of yet\n"},
+    {"at the start", true, false, false, false, {UP, UP, NEW}, 0, false, false, "w2/jobs.batch: not contacted yet\n"},
     {"before the management cluster answers",
      true,
      false,
