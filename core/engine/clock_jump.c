@@ -22,11 +22,10 @@ static void check(struct engine *engine, struct engine_event *event) {
     int64_t due_ns = clock_later(engine->wake_ns, engine->stepped_ns), late_ns = event->now.mono_ns - due_ns;
     if (engine->wake_ns == CLOCK_NEVER || late_ns < LATE_NS)
         return;
-    report_log(
-        engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
-        "the host did not run for %lld s or more (suspended, or stopped): workers that are lost have a moment to "
-        "answer before they are given up",
-        (long long)(late_ns / CLOCK_SECOND));
+    report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
+               "the host did not run for %lld s or more (suspended, or stopped): lost workers have a grace period "
+               "before the host gives up",
+               (long long)(late_ns / CLOCK_SECOND));
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
             give_time(engine, c);

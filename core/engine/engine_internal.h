@@ -124,8 +124,8 @@ struct engine {
     struct watch_state *watches;   // [cluster * n_kinds + kind]
     struct worker_facts **workers; // [kind][cluster]
     struct request_in_flight *requests;
-    size_t n_pending, cap_pending, in_flight;
-    uint32_t free_pending; // index + 1, 0: none
+    size_t n_requests, cap_requests, in_flight;
+    uint32_t free_request; // index + 1, 0: none
     struct lane *lanes;    // of clusters, see queue.h
     int64_t lane_level_ns; // lane.used_ns of the lane served last
     int64_t charged_ns;    // engine_options.processor at the last charge

@@ -89,7 +89,7 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
         return (struct action){.type = ACTION_WAIT,
                                .at_ns = engine->now.mono_ns + CLOCK_SECOND,
                                .waiting = WAITING_BACKOFF,
-                               .why = "no memory to choose a worker"};
+                               .why = "out of memory for the choice of a worker"};
     facts.view = &view;
     action = decide(&facts);
     bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;

@@ -100,9 +100,9 @@ void unknown_begin(struct engine *engine, struct entry *entry) {
 }
 
 void unknown_tell(struct engine *engine, struct entry *entry, const char *name) {
-    if (entry->workload->facts.finished || entry->workload->loss_told_ns == entry->workload->facts.unknown_since_ns)
+    if (entry->workload->facts.finished || entry->workload->loss_reported_ns == entry->workload->facts.unknown_since_ns)
         return;
-    entry->workload->loss_told_ns = entry->workload->facts.unknown_since_ns;
+    entry->workload->loss_reported_ns = entry->workload->facts.unknown_since_ns;
     char short_name[64], timeout[CLOCK_RFC3339_MAX], at[CLOCK_RFC3339_MAX];
     text_copy(short_name, sizeof short_name, name);
     times_of(engine, entry, timeout, at);
@@ -124,7 +124,7 @@ void unknown_tell(struct engine *engine, struct entry *entry, const char *name) 
 void unknown_check(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->workload->facts.unknown_since_ns + UNKNOWN_GRACE_NS;
     if (!entry->workload->unknown || entry->workload->facts.finished ||
-        entry->workload->loss_told_ns == entry->workload->facts.unknown_since_ns)
+        entry->workload->loss_reported_ns == entry->workload->facts.unknown_since_ns)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -176,7 +176,7 @@ void unknown_joined(struct engine *engine, size_t cluster) {
             if (!e->workload->unknown && !text_equal(object_annotation(object, MARK_CLUSTER), name))
                 continue;
             e->workload->facts.cluster = (uint32_t)cluster;
-            e->workload->loss_told_ns = 0;
+            e->workload->loss_reported_ns = 0;
             e->workload->facts.status_due = !e->workload->facts.finished;
             cluster_count_active(
                 engine, e, e->workload->facts.finished || e->workload->facts.being_deleted ? 0 : (uint32_t)cluster);

@@ -22,7 +22,7 @@
 // Requests in flight may still take effect. Their answers, if any, are ignored: the place in the table has another
 // generation then.
 static void end_requests(struct engine *engine, size_t cluster) {
-    for (size_t i = 0; i < engine->n_pending; i++) {
+    for (size_t i = 0; i < engine->n_requests; i++) {
         const struct request_in_flight *request = &engine->requests[i];
         if (!request->used || request->cluster != cluster)
             continue;

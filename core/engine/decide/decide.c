@@ -48,16 +48,16 @@ static struct action finished(const struct decide_facts *f) {
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (f->workload->foreign_end || f->workload->end_untold)
-        return copy.type == ACTION_WAIT ? copy : action_none("its mirror's end is reported first");
+        return copy.type == ACTION_WAIT ? copy : action_none("the end of the mirror is reported first");
     if (decide_may_release(f, m))
-        return decide_release(m, "its status is written");
+        return decide_release(m, "the status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))
-        return action_none("its mirror is being deleted");
+        return action_none("the mirror is being deleted");
     int64_t at_ns = clock_later(f->workload->retain_until_ns, decide_request_at_ns(m));
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT,
                                .at_ns = refused ? clock_earlier(at_ns, copy.at_ns) : at_ns,
-                               .why = "its mirror is retained"};
+                               .why = "the mirror is retained"};
     if (!decide_is_usable(f, m->cluster))
         return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
     return action_on_mirror(ACTION_DELETE, m, "finished");
@@ -82,13 +82,13 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return action_blocked(WAITING_SIZE, 0);
     const struct mirror_facts *other = adoptable(f);
     if (other)
-        return decide_place(f, other->cluster, other->attempt, "its mirror was found");
+        return decide_place(f, other->cluster, other->attempt, "the mirror was found");
     const struct mirror_facts *current = decide_placed(f);
     bool disputed = decide_is_disputed(w, current);
     if (w->finished && !disputed)
         return finished(f);
     if (w->misplaced && w->restores.at_ns <= f->now_ns)
-        return decide_place(f, w->cluster, w->attempt, "its annotations were changed by somebody else");
+        return decide_place(f, w->cluster, w->attempt, "another writer changed the annotations");
     if (disputed)
         return decide_for_disputed(f, current);
     const struct mirror_facts *held = unproven(f);

@@ -76,7 +76,7 @@ bool decide_is_there(const struct decide_facts *f, const struct mirror_facts *m)
 }
 
 struct action decide_release(const struct mirror_facts *m, const char *why) {
-    return m->unsure ? action_on_mirror(ACTION_VERIFY, m, "its finalizers may have changed")
+    return m->unsure ? action_on_mirror(ACTION_VERIFY, m, "the finalizers may have changed")
                      : action_on_mirror(ACTION_RELEASE, m, why);
 }
 

@@ -21,7 +21,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && decide_is_usable(f, m->cluster)) {
         if (decide_request_at_ns(m) <= f->now_ns)
-            return action_on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+            return action_on_mirror(ACTION_VERIFY, m, "the mirror may be gone");
         later_ns = decide_request_at_ns(m);
     }
     // A guard without this host's heartbeat would suspend the mirror again.
@@ -31,7 +31,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         if (later_ns <= f->now_ns)
             return action_on_mirror(ACTION_UPDATE, m, "the workload changed");
     }
-    struct action copy = decide_status(f, "follows its mirror");
+    struct action copy = decide_status(f, "follows the mirror");
     bool going = m->being_deleted && copy.waiting == WAITING_NOT;
     bool unresumed = is_unresumed(f->workload, m);
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
@@ -44,7 +44,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->busy && m->being_deleted && !m->finished &&
         decide_may_release(f, m))
-        return decide_release(m, "it was deleted in the worker and its status is written");
+        return decide_release(m, "the mirror was deleted in the worker, and the status is written");
     if (copy.type == ACTION_NONE && going && m->finalizer)
         return decide_request_at_ns(m) > f->now_ns
                    ? action_wait_until(decide_request_at_ns(m), WAITING_GONE, m->cluster)
@@ -72,7 +72,7 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
         at_ns = clock_later(at_ns, f->workers[m->cluster].moves_at_ns);
     bool ready = w->suspended || placement_choose(f, &next_ns) != DECIDE_UNPLACED;
     if (ready && at_ns <= f->now_ns)
-        return action_on_mirror(ACTION_DELETE, m, "its worker is drained");
+        return action_on_mirror(ACTION_DELETE, m, "the worker is drained");
     if (ready)
         next_ns = at_ns;
     struct action copy = with_mirror(f, m);
@@ -88,7 +88,7 @@ static struct action drain(const struct decide_facts *f, const struct mirror_fac
 struct action decide_final_status(const struct decide_facts *f) {
     if (f->busy)
         return action_in_flight("a write to the workload is in flight");
-    struct action copy = decide_status(f, "its mirror has finished");
+    struct action copy = decide_status(f, "the mirror has finished");
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_FINAL_STATUS, 0) : copy;
 }
 
@@ -123,11 +123,11 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
     // A request sent just before the loss may still take effect.
     const struct mirror_facts *there = decide_mirror_in(f, w->cluster);
     if (!w->suspended && there && there->busy)
-        return action_in_flight("a request about its mirror is in flight");
+        return action_in_flight("a request about the mirror is in flight");
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
-    return placement_move(f, waiting == WAITING_UNKNOWN_WORKER ? "its worker is not in the configuration"
-                                                               : "its worker is unreachable");
+    return placement_move(f, waiting == WAITING_UNKNOWN_WORKER ? "the worker is not in the configuration"
+                                                               : "the worker is unreachable");
 }
 
 // Rule 2: the outcome of an earlier create is unknown, and its worker, given up before, is reachable again. The watch
@@ -157,12 +157,12 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
     int64_t sure_ns = m ? decide_absent_at_ns(m, f->lost_timeout_ns) : 0;
     bool absent = m && !m->may_exist && (m->excluded_until_ns || (m->absent_ns && m->absent_ns >= sure_ns));
     if (absent || w->clean_attempt == w->attempt)
-        return placement_move(f, "it would not be placed there now");
+        return placement_move(f, "the worker is no longer eligible");
     if (m && m->absent_ns && sure_ns > f->now_ns)
         return action_wait_until(clock_earlier(sure_ns, next_ns),
                                  f->view && f->view->lacks_capacity ? WAITING_CAPACITY : WAITING_EARLIER, w->cluster);
     return (struct action){
-        .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "its mirror may have been created"};
+        .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "the mirror may exist"};
 }
 
 // No mirror was seen, and an author may have written the annotations: the host treats the workload as a new one that
@@ -178,21 +178,21 @@ static struct action create_unproven(const struct decide_facts *f, const struct 
 static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
-        return action_in_flight("a request about its mirror is in flight");
+        return action_in_flight("a request about the mirror is in flight");
     if (m && m->present && m->marks_stripped)
         return action_blocked(WAITING_GONE, m->cluster);
     if (m && decide_request_at_ns(m) > f->now_ns)
         return action_wait_until(decide_request_at_ns(m), WAITING_BACKOFF, m->cluster);
     if (m && m->unsure)
-        return action_on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+        return action_on_mirror(ACTION_VERIFY, m, "the mirror may be gone");
     if (w->suspended)
         return decide_queued(f, decide_status(f, "suspended"));
     if (w->gone_attempt == w->attempt)
-        return placement_move(f, w->drained_attempt == w->attempt ? "its worker is drained"
-                                 : decide_is_withdrawn(f)         ? "it did not start in time"
-                                                                  : "its mirror was deleted");
+        return placement_move(f, w->drained_attempt == w->attempt ? "the worker is drained"
+                                 : decide_is_withdrawn(f)         ? "the mirror did not start in time"
+                                                                  : "the mirror was deleted");
     if (m && m->excluded_until_ns > f->now_ns)
-        return placement_move(f, "the worker rejected it");
+        return placement_move(f, "the worker rejected the workload");
     if (m && m->present)
         return action_blocked(WAITING_PREDECESSOR, m->cluster);
     if (stale_pending)
@@ -202,14 +202,14 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (!f->placing && (w->clean_attempt == w->attempt || !f->own_record))
         return action_blocked(WAITING_STOPPING, 0);
     if (f->workers[w->cluster].closed && w->clean_attempt == w->attempt)
-        return placement_move(f, "its worker gets nothing new");
+        return placement_move(f, "the worker accepts no new work");
     if (w->earlier_until_ns > f->now_ns)
         return action_wait_until(w->earlier_until_ns, WAITING_EARLIER, 0);
     int64_t unsettled_ns = w->attempt > 1 ? placement_unsettled_until_ns(f) : 0;
     if (unsettled_ns > f->now_ns)
         return action_wait_until(unsettled_ns, WAITING_SETTLING, 0);
     if (w->record_unsure) // rule 4: the annotations may name another worker; the resourceVersion of this write decides
-        return placement_move(f, "it is not known where it was placed last");
+        return placement_move(f, "the last placement is unknown");
     struct action ask;
     if (ask_for_earlier(f, &ask))
         return ask;
@@ -227,7 +227,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
 
 // Rule 9: the host writes nothing in the worker, and copies only a status that it already has.
 static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
-    struct action copy = current ? decide_status(f, "follows its mirror") : action_none(NULL);
+    struct action copy = current ? decide_status(f, "follows the mirror") : action_none(NULL);
     return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
 }
 

@@ -26,7 +26,7 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
             otherwise.blocked = true; // the decision follows once the management cluster is connected
             return otherwise;
         }
-        struct action withdraw = action_on_mirror(ACTION_DELETE, m, "it did not start in time");
+        struct action withdraw = action_on_mirror(ACTION_DELETE, m, "the mirror did not start in time");
         withdraw.withdraws = true;
         return withdraw;
     }

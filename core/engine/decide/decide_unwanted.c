@@ -53,7 +53,7 @@ struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *wait
             if (!decide_is_usable(f, m->cluster) || !f->management_listed)
                 *is_blocked = true;
             else if (decide_request_at_ns(m) <= f->now_ns)
-                return decide_release(m, "it is held and was deleted in the worker");
+                return decide_release(m, "the unproven mirror was deleted in the worker");
             else
                 *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
             continue;
@@ -76,9 +76,9 @@ struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         if (m->finalizer)
-            return decide_release(m, "its status is no longer needed");
+            return decide_release(m, "the status is no longer needed");
         if (m->being_deleted)
-            return action_on_mirror(ACTION_VERIFY, m, "no watch shows its deletion");
+            return action_on_mirror(ACTION_VERIFY, m, "no watch shows the deletion");
         return action_on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
     }
     return action_none(NULL);

@@ -161,7 +161,7 @@ const char *inspect_problem(const struct engine *engine, const struct kind *kind
     if (k >= engine->n_kinds || cluster_is_connected(engine, ENGINE_MANAGEMENT, k))
         return "";
     const char *problem = engine->stats.clusters[ENGINE_MANAGEMENT].watches[k].problem;
-    return *problem ? problem : "its list is not complete yet";
+    return *problem ? problem : "the list is not complete yet";
 }
 
 static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *entry) {

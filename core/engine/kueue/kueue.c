@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until the next check of MultiKueue's ownership
-#define ABSENT_NS (10 * CLOCK_SECOND)     // until the next check of Kueue's absence
+#define CHECK_AGAIN_NS (60 * CLOCK_SECOND) // until the next check of MultiKueue's ownership
+#define ABSENT_NS (10 * CLOCK_SECOND)      // until the next check of Kueue's absence
 
 // Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
@@ -27,7 +27,7 @@ bool kueue_may_own(const char *managed_by, const struct json *object) {
     return kueue_shares(managed_by) && object_label(object, KUEUE_QUEUE_NAME);
 }
 
-static bool ask(struct engine *engine, struct entry *entry, const char *path, char **checks) {
+static bool request_owner(struct engine *engine, struct entry *entry, const char *path, char **checks) {
     entry->busy = command_send(
         engine, entry,
         &(struct command_spec){.type = REQUEST_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
@@ -55,7 +55,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
              versions[entry->workload->kueue_asked % VERSIONS], space, entry->workload->uid);
-    ask(engine, entry, path, NULL);
+    request_owner(engine, entry, path, NULL);
     return false;
 }
 
@@ -97,7 +97,7 @@ static bool owned(struct engine *engine, struct entry *entry, const struct json 
     char path[128];
     snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks",
              versions[entry->workload->kueue_asked % VERSIONS]);
-    if (!names || !ask(engine, entry, path, &names))
+    if (!names || !request_owner(engine, entry, path, &names))
         entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return true;
 }
@@ -118,7 +118,7 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     report_event(engine, entry, false, "OwnedByKueue", "Place",
                  "left to MultiKueue: Kueue's Workload %.*s has its admission check %s", (int)strcspn(names, " "),
                  names, object_name(check));
-    entry->workload->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
+    entry->workload->facts.not_before_ns = engine->now.mono_ns + CHECK_AGAIN_NS;
     return true;
 }
 

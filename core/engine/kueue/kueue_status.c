@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_QUEUED_NS (5 * CLOCK_SECOND) // most are admitted at once
-#define EVICTED_NEW_NS (1 * CLOCK_MINUTE) // another process reported older evictions
-#define DENIED_NS (10 * CLOCK_MINUTE)     // until the retry of a denied write
+#define REPORT_QUEUED_NS (5 * CLOCK_SECOND) // most are admitted at once
+#define EVICTED_NEW_NS (1 * CLOCK_MINUTE)   // another process reported older evictions
+#define DENIED_NS (10 * CLOCK_MINUTE)       // until the retry of a denied write
 #define WRITE_FIRST_NS (1 * CLOCK_SECOND)
 #define WRITE_MAX_NS (1 * CLOCK_MINUTE)
 #define WHY_MAX 1024
@@ -80,7 +80,7 @@ static struct kueue_status *ticket_new(const struct kueue_state *state) {
 
 // Copies the facts about the same Workload.
 static void keep(struct kueue_status *kueue_status, const struct kueue_status *old) {
-    kueue_status->told = old->told;
+    kueue_status->reported = old->reported;
     kueue_status->denied = old->denied;
     kueue_status->busy = old->busy;
     kueue_status->failures = old->failures;
@@ -105,10 +105,10 @@ static void report_admission(struct engine *engine, struct entry *entry, size_t 
                              struct kueue_status *kueue_status, const struct kueue_status *old) {
     if (!old || !is_queued((enum kueue_phase)old->phase) || kueue_status->phase != KUEUE_RUNS)
         return;
-    if (kueue_status->told && cluster != ENGINE_MANAGEMENT)
+    if (kueue_status->reported && cluster != ENGINE_MANAGEMENT)
         report_event(engine, entry, false, "AdmittedInWorker", "Observe", "admitted by the Kueue of cluster %s",
                      engine->names[cluster]);
-    kueue_status->told = false;
+    kueue_status->reported = false;
 }
 
 static struct kueue_status **place_of(const struct engine *engine, const struct engine_event *event,
@@ -180,26 +180,26 @@ static void take_event(struct engine *engine, struct engine_event *event) {
 
 static void tell_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     struct kueue_status *kueue_status = mirror->kueue_status;
-    int64_t at_ns = kueue_status->queued_ns + TELL_QUEUED_NS;
-    if (kueue_status->told || !mirror->facts.queued || entry->workload->facts.suspended)
+    int64_t at_ns = kueue_status->queued_ns + REPORT_QUEUED_NS;
+    if (kueue_status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    kueue_status->told = true;
+    kueue_status->reported = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
                  engine->names[mirror->facts.cluster], kueue_status->queue, kueue_status->why);
 }
 
 static void report_check_rejected(struct engine *engine, struct entry *entry) {
     struct kueue_status *kueue_status = entry->workload->kueue_status;
-    if (!kueue_status || !*kueue_status->check || kueue_status->told || !entry->workload->facts.suspended)
+    if (!kueue_status || !*kueue_status->check || kueue_status->reported || !entry->workload->facts.suspended)
         return;
-    kueue_status->told = true;
+    kueue_status->reported = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
                  "it never runs in queue %s: its admission check has rejected it: %s; a queue that dispatches by "
-                 "MultiKueue does not take what is delegated to another host",
+                 "MultiKueue rejects workloads delegated to another host",
                  kueue_status->queue, kueue_status->check);
 }
 

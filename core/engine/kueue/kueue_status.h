@@ -10,7 +10,7 @@
 // Exists as long as the object has a Workload.
 struct kueue_status {
     uint8_t phase;                // enum kueue_phase
-    bool told : 1;                // the queueing was reported
+    bool reported : 1;            // the queueing was reported
     bool deactivated : 1;         // see KUEUE_DEACTIVATED
     bool denied : 1;              // the host lacks the permission to write
     bool busy : 1;                // a write is in flight

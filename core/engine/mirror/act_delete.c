@@ -28,7 +28,7 @@ static const char *stale_because(const struct entry *entry, const struct mirror 
     if (!mirror->facts.of_workload)
         return "it belongs to an earlier workload of this name";
     if (is_drained(entry, mirror))
-        return "its worker is drained";
+        return "the worker is drained";
     return mirror == facts_placed_mirror(entry) ? NULL : "it does not belong to the current attempt";
 }
 

@@ -34,7 +34,7 @@ static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOC
 
 // One Event for one loss: a stopping server refuses connections first, and ends its watches later.
 static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
-    int64_t told_ns = entry->workload->loss_told_ns;
+    int64_t told_ns = entry->workload->loss_reported_ns;
     return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
 }
 
@@ -76,7 +76,7 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
         queue_wake(engine, entry, now_ns + LATER_NS + more_ns);
         return;
     }
-    entry->workload->loss_told_ns = since_ns;
+    entry->workload->loss_reported_ns = since_ns;
     report_loss(engine, entry, cluster, since_ns, worker->connected);
 }
 
@@ -84,8 +84,8 @@ static void tell_back(struct engine *engine, struct entry *entry, size_t cluster
     if (engine->workers[entry->kind][cluster].frozen)
         return; // identification follows
     char lost[CLOCK_RFC3339_MAX];
-    say_duration(engine->now.mono_ns - entry->workload->loss_told_ns, lost);
-    entry->workload->loss_told_ns = 0;
+    say_duration(engine->now.mono_ns - entry->workload->loss_reported_ns, lost);
+    entry->workload->loss_reported_ns = 0;
     if (!facts_placed_mirror(entry)) // the host will reschedule
         return;
     if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
@@ -103,12 +103,12 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     if (there && cluster == DECIDE_UNKNOWN_CLUSTER)
         unknown_check(engine, entry);
     else if (!there)
-        entry->workload->loss_told_ns = 0;
+        entry->workload->loss_reported_ns = 0;
     else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
              action->waiting == WAITING_UNGUARDED ||
              (engine->workers[entry->kind][cluster].connected && engine->slots[cluster].refused_since_ns))
         tell_loss(engine, entry, cluster);
-    else if (entry->workload->loss_told_ns && engine->workers[entry->kind][cluster].connected)
+    else if (entry->workload->loss_reported_ns && engine->workers[entry->kind][cluster].connected)
         tell_back(engine, entry, cluster);
 }
 
@@ -143,7 +143,7 @@ void report_rescheduled(struct engine *engine, struct entry *entry, const struct
     bool ran =
         attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     say_cause(engine, entry, action, cause);
-    entry->workload->loss_told_ns = 0;
+    entry->workload->loss_reported_ns = 0;
     report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
                  ran ? "running again" : "placed", engine->names[action->cluster], action->attempt);
 }

@@ -28,7 +28,7 @@ static void end_waiting(struct engine *engine, struct entry *entry) {
     count(engine, entry, false);
     entry->workload->waiting = WAITING_NOT;
     entry->workload->waiting_reported = 0;
-    entry->workload->reported = entry->workload->unschedulable_told = false;
+    entry->workload->reported = entry->workload->unschedulable_reported = false;
 }
 
 static enum waiting waiting_of(const struct entry *entry) {
@@ -38,7 +38,7 @@ static enum waiting waiting_of(const struct entry *entry) {
 // The reason of each worker, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->workload->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (entry->workload->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
+    if (entry->workload->unschedulable_reported || !waiting_is_for_a_worker(waiting_of(entry)))
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -46,7 +46,7 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
     }
     AUTO_BUFFER(text, 8192);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
-    entry->workload->unschedulable_told = true;
+    entry->workload->unschedulable_reported = true;
     report_event(engine, entry, true, "Unschedulable", "Place", "%s",
                  text.len > 0 ? text.data : "no worker accepts it");
 }
@@ -73,7 +73,7 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
     if (waiting_is_for_a_worker(waiting_of(entry)) ||
         ((entry->workload->waiting == WAITING_WORKER || entry->workload->waiting == WAITING_KEPT ||
           entry->workload->waiting == WAITING_UNGUARDED) &&
-         entry->workload->loss_told_ns) ||
+         entry->workload->loss_reported_ns) ||
         entry->workload->waiting == WAITING_START || entry->workload->waiting == WAITING_GAVE_UP) // Events of their own
         return;
     if (entry->workload->waiting == WAITING_NAMESPACE) {

@@ -62,7 +62,7 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     uint64_t id = event->answer.command;
     struct response *response = event->answer.response;
     uint64_t place = id & UINT32_MAX;
-    if (place == 0 || place > engine->n_pending)
+    if (place == 0 || place > engine->n_requests)
         return;
     struct request_in_flight *slot = &engine->requests[place - 1];
     if (!slot->used || slot->generation != (uint32_t)(id >> 32))
@@ -70,8 +70,8 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     struct request_in_flight request = *slot;
     slot->used = false;
     slot->record = NULL;
-    slot->next_free = engine->free_pending;
-    engine->free_pending = (uint32_t)place;
+    slot->next_free = engine->free_request;
+    engine->free_request = (uint32_t)place;
     engine->in_flight--;
     struct entry *entry = request.entry;
     static const enum verb verbs[] = {

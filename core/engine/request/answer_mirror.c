@@ -96,7 +96,7 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
     }
     mirror->facts.marks_stripped = true;
     mirror->refusals = refusals;
-    AUTO_TEXT message = text_format("it does not keep %s, although it said otherwise when it was asked before "
+    AUTO_TEXT message = text_format("it does not keep %s, although the trial before kept them "
                                     "(requireFields). The mirror, which may have begun to run, is deleted",
                                     names);
     exclude(engine, entry, mirror, "FieldsDropped", message ? message : names);

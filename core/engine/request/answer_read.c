@@ -70,5 +70,5 @@ void answer_of_read(struct engine *engine, struct entry *entry, const struct req
         doubt_watch(engine, entry);
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), "Place",
-                     "the management cluster rejected reading it: %s", response->message);
+                     "the management cluster rejected the read: %s", response->message);
 }

@@ -57,7 +57,7 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         report_event(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
-                     adapter_answer_message(call, "the adapter rejected it without giving a reason"));
+                     adapter_answer_message(call, "the adapter rejected the workload without a reason"));
         if (*refusals < UINT16_MAX)
             (*refusals)++;
         return engine->now.mono_ns + backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);

@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct request_in_flight *take_pending(struct engine *engine, uint64_t *id) {
-    if (engine->free_pending == 0) {
-        if (!array_reserve(&engine->requests, &engine->cap_pending, engine->n_pending + 1, sizeof *engine->requests))
+static struct request_in_flight *take_request_slot(struct engine *engine, uint64_t *id) {
+    if (engine->free_request == 0) {
+        if (!array_reserve(&engine->requests, &engine->cap_requests, engine->n_requests + 1, sizeof *engine->requests))
             return NULL;
-        engine->requests[engine->n_pending++] = (struct request_in_flight){0};
-        engine->free_pending = (uint32_t)engine->n_pending;
+        engine->requests[engine->n_requests++] = (struct request_in_flight){0};
+        engine->free_request = (uint32_t)engine->n_requests;
     }
-    uint32_t place = engine->free_pending;
+    uint32_t place = engine->free_request;
     struct request_in_flight *request = &engine->requests[place - 1];
-    engine->free_pending = request->next_free;
+    engine->free_request = request->next_free;
     *request = (struct request_in_flight){.generation = request->generation + 1, .used = true};
     *id = ((uint64_t)request->generation << 32) | place;
     return request;
@@ -72,7 +72,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     *command = (struct command){.cluster = spec->cluster, .shard = shard_of(engine, entry)};
     if (!fill_command(command, engine, entry, spec, version))
         return 0;
-    struct request_in_flight *request = take_pending(engine, &id);
+    struct request_in_flight *request = take_request_slot(engine, &id);
     if (!request) {
         command_free(command);
         return 0;

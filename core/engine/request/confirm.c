@@ -16,8 +16,8 @@ struct action confirm_action(struct engine *engine, struct entry *entry, struct 
     bool stale = stale_version_must_read(engine, entry);
     if (!stale && (!is_in_worker(&action) || shard_is_fresh(engine, entry)))
         return action;
-    const char *why = stale ? "the list has an older version than is known: the workload is read"
-                            : "another host may have written it last: the workload is read";
+    const char *why = stale ? "the list has an older version than the stored one: a read is next"
+                            : "another host may have written the workload last: a read is next";
     struct action read = {.type = ACTION_READ, .cluster = ENGINE_MANAGEMENT, .why = why};
     if (entry->busy)
         return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};

@@ -14,7 +14,7 @@ static struct error *begin(struct engine *engine, const struct engine_options *o
 }
 
 static void end(struct engine *engine) {
-    for (size_t i = 0; i < engine->n_pending; i++)
+    for (size_t i = 0; i < engine->n_requests; i++)
         free(engine->requests[i].record);
     free(engine->requests);
 }

@@ -98,7 +98,7 @@ struct workload {
     int64_t generation;
     int64_t waiting_since_ns;
     int64_t retry_due_ns, retried_ns;  // see retry.h
-    int64_t loss_told_ns;              // start of the loss that was reported (placement_events.c); 0: none
+    int64_t loss_reported_ns;          // start of the loss that was reported (placement_events.c); 0: none
     int64_t runs_since_ns;             // in runs_in, see completions.h
     int64_t ready_ns;                  // since when the first placement is possible; 0: placed, or suspended
     struct capacity_claim *claim;      // see capacity.h; NULL: none
@@ -128,7 +128,7 @@ struct workload {
     bool unsure : 1;                    // an earlier write had no answer
     bool reported : 1;                  // an Event was reported during this wait
     bool unknown_unfinished : 1;        // counted by its unknown worker
-    bool unschedulable_told : 1;        // Event Unschedulable was reported during this wait
+    bool unschedulable_reported : 1;    // Event Unschedulable was reported during this wait
     bool labelled : 1;                  // the label named the cluster before
     bool listed_older : 1;              // the last list had an older version, see stale_version_must_read
     bool uncompared : 1;                // the result of an accepted status is not compared yet (noop_patch_hash)
