@@ -10,14 +10,14 @@
 // Path of the list: "/api/v1", "/apis/batch/v1". NULL when out of memory.
 char *api_resources_path(const char *group, const char *version);
 
-// The same of an apiVersion ("batch/v1") from an owner reference, which is unchecked: NULL also for one that
-// no API server serves, such as "../x/v1".
+// The same of an unchecked apiVersion ("batch/v1") from an owner reference: NULL also for a version that no API server
+// serves, such as "../x/v1".
 char *api_resources_version_path(const char *api_version);
 
-// The plural of a namespaced kind; NULL: it is not served.
+// The plural of a namespaced kind; NULL: not served.
 const char *api_resources_plural(const struct json *list, const char *kind);
 
-// The resource of this name ("jobs", "jobs/status") in a list; NULL if it is not served.
+// The resource of this name ("jobs", "jobs/status") in a list; NULL: not served.
 const struct json *api_resources_find(const struct json *list, const char *name);
 
 // Whether a resource has a verb ("watch").

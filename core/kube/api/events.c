@@ -27,7 +27,7 @@ struct series {
     char *key, *name, *namespace_, *body;
     uint64_t request; // 0: none in flight
     bool created, answered, hurry;
-    int64_t count, written, sent; // occurrences: all, those written to the server, those in the request in flight
+    int64_t count, written, sent; // occurrences: all, written ones, and those of the request in flight
     int64_t seen_ns, seen_wall_ns, flushed_ns;
     unsigned tries;
     enum reason reason; // of the response
@@ -58,8 +58,8 @@ struct recorder {
 #define EVENT_WORD_MAX 128
 #define EVENT_MAX ((size_t)16 << 10)
 
-// The text as the log shows it, truncated at a character boundary: it may quote a worker. `out` has max + 1 bytes.
-// False when out of memory.
+// The text as the log shows it, truncated at a character boundary: the text may quote a worker. `out` has max + 1
+// bytes. False when out of memory.
 static bool event_cut(char *out, size_t max, const char *text) {
     AUTO_BUFFER(shown, SIZE_MAX / 4);
     bool ok = text_show(&shown, text);
@@ -71,9 +71,9 @@ static bool event_cut(char *out, size_t max, const char *text) {
     return ok;
 }
 
-// Occurrences with the same key form a series. The parts are separated by a byte that none of them contains (the note,
-// which may, comes last). The note of an Event is immutable, so a different note is a different Event; the bucket below
-// bounds how many.
+// Occurrences with the same key form a series. A byte that no part contains separates the parts (the note, which may
+// contain the byte, comes last). The note of an Event is immutable, so a different note is a different Event; the
+// bucket below bounds the number of Events.
 static char *event_key(const struct event *event) {
     return text_format("%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", event->warning, event->action,
                        event->reason, event->api_version, event->kind, event->namespace_, event->name, event->uid,
@@ -101,7 +101,7 @@ static char *event_name(const struct event *event, int64_t stamp_ns, struct rand
                        high >> 16 & 0xffff, high & 0xfff, (low >> 48 & 0x3fff) | 0x8000, low & 0xffffffffffff);
 }
 
-// Where Events about an object live: its namespace, or "default".
+// The namespace of Events about an object: the object's own, or "default".
 static const char *event_namespace(const struct event *event) {
     return event->namespace_[0] != '\0' ? event->namespace_ : "default";
 }
@@ -383,7 +383,7 @@ static void handle_answer(struct series *series, int64_t now_ns) {
         retry(series, now_ns);
         break;
     case REASON_NOT_FOUND:
-        if (series->created) { // it has expired on the server; recreated with the current count
+        if (series->created) { // the Event has expired on the server; recreated with the current count
             series->created = false;
             series->tries = 0;
             set_timer(series, now_ns);

@@ -9,7 +9,7 @@
 #include "core/kube/client/client.h"
 
 struct event {
-    // The object it is about (core/v1 ObjectReference).
+    // The object that the Event is about (core/v1 ObjectReference).
     const char *api_version, *kind, *namespace_, *name, *uid; // namespace_ "" for cluster-scoped
     bool warning;                                             // type Warning, else Normal
     const char *reason;                                       // "Placed": why, for programs; at most 128 bytes
@@ -23,15 +23,15 @@ struct recorder;
 struct error *recorder_new(struct client *client, const char *reporting_controller, const char *reporting_instance,
                            uint64_t seed, struct recorder **out);
 
-// Requests are sent only while it is open (gate.h); until then they are repeated as after a failure.
+// Requests go out only while the gate is open (gate.h); until then the recorder retries as after a failure.
 void recorder_gate(struct recorder *recorder, struct gate *gate);
 
-// Copies the event. One over the rate limit, or invalid (no reason, action or name), is dropped and counted. Nothing is
-// sent before the next tick.
+// Copies the event. Drops and counts events over the rate limit, and invalid ones (no reason, action or name). Sends
+// nothing before the next tick.
 void recorder_event(struct recorder *recorder, struct moment now, const struct event *event);
 
-// Submits requests to the client, which sends them at its next tick. Returns the monotonic time of the next call
-// needed, or CLOCK_NEVER; a call is also needed after the client has called handlers.
+// Submits requests to the client, for the client's next tick. Returns the monotonic time of the next call needed, or
+// CLOCK_NEVER; a call is also needed after the client has called handlers.
 int64_t recorder_tick(struct recorder *recorder, struct moment now);
 
 // Occurrences that were never written and will not be.

@@ -36,7 +36,7 @@ void lease_release(struct lease *lease, struct moment now) {
     lease->at_ns = now.mono_ns;
 }
 
-// Earlier than `period_ns`, so that several processes do not read at once, and changes are seen in time.
+// Earlier than `period_ns`, so that several processes do not read at once, and notice changes in time.
 static int64_t jittered(struct lease *lease, struct moment now, int64_t period_ns) {
     int64_t spread_ns = period_ns / 5;
     return now.mono_ns + period_ns - (spread_ns > 0 ? (int64_t)random_below(&lease->random, (uint64_t)spread_ns) : 0);
@@ -50,7 +50,7 @@ static bool is_free(const struct lease *lease, struct moment now) {
     return *lease->record.holder == '\0' || now.mono_ns >= expires_ns(lease);
 }
 
-// Until when it is not asked for again.
+// The time of the next read.
 static int64_t poll_ns(struct lease *lease, struct moment now) {
     int64_t at_ns = jittered(lease, now, lease->retry_ns / 2);
     bool held = lease->exists ? *lease->record.holder != '\0' : lease->waits;
@@ -115,8 +115,8 @@ void lease_sent(struct lease *lease, enum lease_request type, struct moment now)
         lease->sent_renewal_ns = now.mono_ns;
 }
 
-// Without a duration (the Lease was edited by hand), the holder continues for its configured duration, which is assumed
-// to be this process's.
+// Without a duration (a user edited the Lease), the holder continues for its configured duration; assume this
+// process's.
 void lease_record_read(const struct json *object, int64_t duration_ns, struct lease_record *record) {
     const struct json *spec = json_get(object, "spec");
     int64_t transitions = json_int64(json_get(spec, "leaseTransitions"), 0); // an int32 in the API
@@ -135,7 +135,7 @@ static bool is_same(const struct lease_record *a, const struct lease_record *b) 
            a->transitions == b->transitions;
 }
 
-// The record is this process's; it was written by a request that was sent at `sent_ns`, 0: by an earlier one.
+// The record is this process's, written by a request sent at `sent_ns`; 0: by an earlier process.
 static void hold(struct lease *lease, int64_t sent_ns) {
     if (!lease->mine)
         lease->term++;
@@ -150,8 +150,8 @@ static void lose(struct lease *lease) {
     lease->until_ns = 0;
 }
 
-// Deleted by somebody: the holder creates it again. Anybody else, also one that does not know whether it still is the
-// holder, waits, since the holder may not know yet.
+// A user deleted the Lease: the holder creates the Lease again. Other processes wait, also a former holder, since the
+// holder may not know yet.
 static void is_absent(struct lease *lease, struct moment now) {
     if (lease->exists) {
         lease->waits = *lease->record.holder && now.mono_ns >= lease->until_ns;

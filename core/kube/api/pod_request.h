@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESOURCES_MAX 32 // different ones of a pod or a node; further ones are ignored
+#define RESOURCES_MAX 32 // of a pod or a node; further ones are ignored
 #define RESOURCE_PODS "pods"
 #define RESOURCE_NAME_MAX 317 // a qualified name: 253 before the slash and 63 after it; longer ones are ignored
 
@@ -32,8 +32,8 @@ bool resource_add(struct resource_list *list, const char *name, int64_t amount);
 // A ResourceList of the API ({"cpu":"500m"}); other values than quantities are left out.
 void resource_read(const struct json *value, struct resource_list *out);
 
-// `spec` is a PodSpec; `status` a PodStatus or NULL: what containers have been resized to, or have been given, counts
-// if it is more. One pod is included as RESOURCE_PODS. Names are those in the JSON, which has to outlive them.
+// `spec` is a PodSpec; `status` a PodStatus or NULL: larger requests after a resize, or resources already allocated,
+// count instead. One pod is included as RESOURCE_PODS. Names point into the JSON.
 void pod_request_read(const struct json *spec, const struct json *status, struct resource_list *out);
 
 #endif

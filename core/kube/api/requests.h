@@ -5,17 +5,17 @@
 
 #include "core/kube/client/types.h"
 
-// Which cluster an API server belongs to: the uid of its namespace kube-system, which is never recreated.
+// The identity of an API server's cluster: the uid of its namespace kube-system, which is never recreated.
 #define CLUSTER_ID_PATH "/api/v1/namespaces/kube-system"
 
 // Reads that namespace; not rate limited.
 struct request cluster_id_request(void);
 
-// The uid and the resourceVersion in the response to that request; "" if it failed.
+// The uid and the resourceVersion in the response to that request; "" after a failure.
 const char *cluster_id_uid(const struct response *response);
 const char *cluster_id_version(const struct response *response);
 
-// One sentence on why it failed; NULL when out of memory. free().
+// The reason of the failure, one sentence; NULL when out of memory. free().
 char *cluster_id_problem(const struct response *response);
 
 // Whether the caller may do something (authorization.k8s.io/v1 SelfSubjectAccessReview).
@@ -25,14 +25,14 @@ struct access_review { // subresource, name and namespace_ may be NULL: none, or
     const char *group, *resource, *subresource, *verb, *name, *namespace_;
 };
 
-// Appends the object to be created. False: it does not fit, or no memory.
+// Appends the object to create. False: too large, or out of memory.
 bool access_review_write(const struct access_review *review, struct buffer *out);
-// The request that creates it; `body` has the object, and outlives the request.
+// The request that creates the object in `body`, which outlives the request.
 struct request access_review_request(const struct buffer *body);
 
 // Bound tokens of service accounts (authentication.k8s.io/v1 TokenRequest).
 struct token_request {
-    struct request request; // for client_submit or ask; its strings are the caller's and of `body`
+    struct request request; // for client_submit or ask; strings belong to the caller and `body`
     char *body;
 };
 
@@ -41,7 +41,7 @@ struct error *token_request_make(const char *namespace_, const char *service_acc
                                  const char *audience, struct token_request *out);
 void token_request_clear(struct token_request *request);
 
-// The token of the answer, free(), and when it expires (wall clock; 0: not given). Errors quote the server's message.
+// The token of the answer, free(), and its expiry (wall clock; 0: not given). Errors quote the server's message.
 struct error *token_request_read(const struct response *response, char **token, int64_t *expires_wall_ns);
 
 #endif

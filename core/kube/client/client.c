@@ -30,7 +30,7 @@ struct queued_request {
     char key[24]; // the id, for the map
     enum verb verb;
     bool resent, dry_run, metadata;
-    bool unknown; // it may have taken effect
+    bool unknown; // may have taken effect
     struct gate *gate;
     char *path, *body;
     size_t body_len;
@@ -38,7 +38,7 @@ struct queued_request {
     void *ctx;
     struct request_log log;
     int64_t sent_ns;   // with a meter
-    struct line *line; // the queue that it is in
+    struct line *line; // the queue that has the request
 };
 
 struct line {
@@ -84,7 +84,7 @@ static void queued_free(struct queued_request *queued) {
     }
 }
 
-// Removes it from its queue and from the map; it can no longer be cancelled.
+// Removes the request from its queue and from the map; afterwards no cancel is possible.
 static void queued_forget(struct queued_request *queued) {
     line_take(queued);
     map_remove(&queued->client->requests, queued->key);
@@ -314,7 +314,7 @@ static void end(struct queued_request *queued, enum http_outcome outcome, const 
     answer(queued, &none);
 }
 
-// False when out of memory; the handler was called then, as it is if the gate is closed.
+// False when out of memory, or with a closed gate; the handler was called.
 static bool queued_send(struct client *client, struct queued_request *queued, struct moment now) {
     struct http_request request;
     if (!gate_admits(queued->gate, now.mono_ns)) {
@@ -355,7 +355,7 @@ static void end_late(struct client *client, struct moment now) {
     }
 }
 
-// A lease that is given up ends before its time, and is given back a second later (core/host/lease/election.c).
+// A released lease ends before its time; the release follows a second later (core/host/lease/election.c).
 static int64_t next_late_ns(const struct client *client, struct moment now) {
     int64_t next_ns = CLOCK_NEVER, look_ns = now.mono_ns + GATE_LOOK_NS;
     for (const struct queued_request *queued = client->sent.first; queued; queued = queued->next)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to one API server: paths, content types, interpretation of responses. A client belongs to the
-// thread of its transport. It sends each request once (and once more after a 401, with reloaded credentials); the
-// caller decides about retries from the outcome.
+// Requests to one API server: paths, content types, interpretation of responses. A client belongs to the thread of its
+// transport. The client sends each request once (and once more after a 401, with reloaded credentials); the caller
+// decides about retries from the outcome.
 #ifndef WHARF_KUBE_CLIENT_CLIENT_H
 #define WHARF_KUBE_CLIENT_CLIENT_H
 
@@ -11,7 +11,7 @@
 #include "core/kube/client/types.h"
 #include "core/kube/transport/transport.h"
 
-// `response` is valid during the call; the handler may take ownership of object or value by setting them to NULL.
+// `response` is valid during the call; the handler may take ownership of object or value by setting the field to NULL.
 typedef void (*response_handler)(void *ctx, struct response *response);
 
 struct client_options {
@@ -28,9 +28,8 @@ struct error *client_new(const struct client_options *options, struct client **o
 // Cancels everything; no handler is called.
 void client_free(struct client *client);
 
-// Copies the request. The handler is called exactly once, later, on the client's thread; returns an error only for an
-// invalid request (a name that is not a path segment) or out of memory; the handler is not called then. *id may be
-// NULL.
+// Copies the request. The client's thread calls the handler exactly once, later; returns an error only for an invalid
+// request (a name that is not a path segment) or out of memory, without calling the handler. *id may be NULL.
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
                             uint64_t *id);
 
@@ -46,7 +45,7 @@ size_t client_pending(const struct client *client);
 struct transport *client_transport(struct client *client);
 
 // Interprets an HTTP result as an API response. Fills all of `response`; response_clear afterwards. An object over the
-// default limits, or the budget's, is returned as a stub.
+// default limits, or the budget's, becomes a stub.
 void response_read(struct response *response, const struct http_result *result, enum verb verb);
 void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
                           const struct budget *budget);
@@ -54,7 +53,7 @@ void response_read_within(struct response *response, const struct http_result *r
 // The same, except for the body of a success. True: the body is JSON and is left to the caller.
 bool response_begin(struct response *response, const struct http_result *result, enum verb verb);
 
-// Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` is used if the Status has no
+// Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` applies if the Status has no
 // known reason. Sets reason, code, message and retry_after_ns.
 void response_read_status(struct response *response, const struct json *status, int code, enum verb verb);
 

@@ -20,7 +20,7 @@ struct probe {
     enum contact contact;
     bool repeated;          // see probe_handler
     uint64_t exchange;      // 0: none in flight
-    struct request_log log; // of it
+    struct request_log log; // of the probe
     struct meter *meter;    // or NULL
     int64_t sent_ns;        // by the clock
     bool started;           // ticked before
@@ -29,9 +29,9 @@ struct probe {
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
     bool failed;            // the last probe timed out or did not get a connection, even if other data was received
-    unsigned failures;      // probes in a row that were refused or broke, even if open watches bring data
+    unsigned failures;      // consecutive refused or broken probes, even if open watches bring data
     bool ended;             // the exchange ended since the last tick; `answer` has the response
-    bool refreshed;         // credentials were reloaded after a 401
+    bool refreshed;         // the credentials were reloaded after a 401
     bool known;             // the uid was read
     bool rejected;          // by the last answer: 401, or 403 although the uid was read before
     bool closed;            // the server closed an idle connection since the last tick
@@ -224,7 +224,7 @@ static void take_time(struct probe *probe, int64_t now_ns) {
     probe->now_ns = now_ns;
 }
 
-// A load balancer may close idle connections whenever it likes, that of the last probe, too.
+// A load balancer may close idle connections at any time, also the last probe's.
 static void check_closed(struct probe *probe) {
     if (probe->closed && (!probe->closed_ns || probe->now_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
         probe->closed_ns = probe->now_ns;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an API server answers, and which cluster it is. A probe reads namespace kube-system, whose uid names the
-// cluster: when it is started, after every lost connection, and whenever nothing was received from the server for a
-// while. This detects a server that hangs with its connections open, and one that no longer accepts the host's
-// credentials, which open watches do not show. A server that stops closes its idle connections first and its streams
-// much later: an idle connection that it closes is a reason to probe, too. Probes are exempt from the rate limit and
-// are not queued. A probe belongs to the thread of its transport.
+// Probes whether an API server answers, and which cluster it serves. A probe reads namespace kube-system, whose uid
+// identifies the cluster: at the start, after every lost connection, and after a while without data from the server.
+// Probes detect a server that hangs with its connections open, and a server that no longer accepts the host's
+// credentials, which open watches do not show. A stopping server closes its idle connections first and its streams much
+// later: a closed idle connection is a reason to probe, too. Probes are exempt from the rate limit and skip the queue.
+// A probe belongs to the thread of its transport.
 #ifndef WHARF_KUBE_CLIENT_PROBE_H
 #define WHARF_KUBE_CLIENT_PROBE_H
 
@@ -21,17 +21,17 @@
 #define PROBE_SUSPECT_NS (18 * CLOCK_SECOND) // of silence, with a probe unanswered
 #define PROBE_LOST_NS (40 * CLOCK_SECOND)
 #define PROBE_AGAIN_NS (1 * CLOCK_SECOND) // minimum between two probes
-// The same after the first probes with a refused or broken connection: it may be that of one API server of several
-// which is restarted, and the next one reaches another.
+// The same after the first probes with a refused or broken connection: one of several API servers may be restarting,
+// and the next connection reaches another.
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
-#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // between two while credentials are rejected, or after a 5xx or a 429
+#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // between two probes while credentials are rejected, or after a 5xx or a 429
 #define PROBE_CLOSED_NS CLOCK_MINUTE      // minimum between two probes because the server closed an idle connection
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {
-    // The uid of namespace kube-system and its resourceVersion, each time they were read. `uid` is "" if the server
-    // does not permit the read and never did (`problem` has the reason): the identity is then unknown.
+    // The uid of namespace kube-system and its resourceVersion, after each read. `uid` is "" if the server does not
+    // permit the read and never did (`problem` has the reason): the identity is then unknown.
     void (*identity)(void *ctx, const char *uid, const char *version, const char *problem);
     // A change of `contact` or `repeated`: PROBE_EARLY_TRIES + 1 probes failed in a row while SUSPECT. `problem`
     // is one sentence for SUSPECT, LOST and REJECTED. `heard_ns`: when the last byte was received (monotonic).
@@ -43,7 +43,7 @@ struct probe;
 // Does nothing until the first tick. `cluster` is for log lines; copied.
 struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
                         struct probe **out);
-void probe_free(struct probe *probe); // cancels the probe; no handler is called after it. NULL is fine
+void probe_free(struct probe *probe); // cancels the probe; no handler is called afterwards. NULL is fine
 
 // Answers to probes count as recent ones of `meter` (meter_answered), so that an idle server has some.
 void probe_measure(struct probe *probe, struct meter *meter);
@@ -51,7 +51,7 @@ void probe_measure(struct probe *probe, struct meter *meter);
 // These are called from transport handlers and take effect at the next tick, which has the time; NULL is fine.
 // Something was received from the server, in any exchange.
 void probe_heard(struct probe *probe);
-// A connection was lost or a request timed out: the identity is checked again.
+// A connection was lost or a request timed out: check the identity again.
 void probe_disconnected(struct probe *probe);
 
 // An exchange has ended: one of the above. A 401 causes a probe at once.

@@ -16,11 +16,11 @@ struct request_log {
 
 const char *request_log_verb(enum verb verb); // "create", "patch", ...
 
-// The request is sent now. A previous one that did not end (cancelled) is dropped.
+// The request is sent now. Drops a previous one that did not end (cancelled).
 void request_log_begin(struct request_log *log, const char *verb, const char *path);
 // A stream was opened and continues.
 void request_log_opened(const struct request_log *log, const char *cluster);
-// It has ended.
+// The request has ended.
 void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result);
 void request_log_free(struct request_log *log);
 

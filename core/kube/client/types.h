@@ -28,7 +28,7 @@ enum verb {
 enum reason {
     REASON_OK,
     REASON_NOT_SENT,              // never reached the server
-    REASON_UNKNOWN_OUTCOME,       // sent, no response, or a 5xx that leaves open whether it took effect: 504, 500
+    REASON_UNKNOWN_OUTCOME,       // sent, no response, or a 5xx that leaves the effect open: 504, 500
                                   // ServerTimeout
     REASON_BAD_REQUEST,           // 400, 405, 406, 413, 415, and 500 "request is too large": permanent for this payload
     REASON_UNAUTHORIZED,          // 401, also after credentials were reloaded
@@ -80,7 +80,7 @@ enum dry_run {
 
 struct request {
     enum verb verb;
-    struct resource resource; // strings are copied by client_submit
+    struct resource resource; // client_submit copies the strings
     const char *namespace_;   // "" for cluster-scoped
     const char *name;
     const char *subresource; // of VERB_CREATE: "token" of the ServiceAccount `name`; NULL: none
@@ -88,7 +88,7 @@ struct request {
     size_t body_len;
     enum dry_run dry_run; // only VERB_CREATE and the patches
     bool metadata;        // only VERB_RAW_GET of a list: metadata is enough (PartialObjectMetadata)
-    struct gate *gate;    // it is sent, and its answer is waited for, only while this is open; NULL: always
+    struct gate *gate;    // the request and its answer need an open gate; NULL: always open
 };
 
 // The path of a collection or an object, percent-encoded, for direct users of the transport (reflector).
@@ -122,12 +122,12 @@ enum meter_verb {
 
 // Outcomes of the Events of pods.
 enum meter_pods {
-    METER_PODS_WATCHED, // 1 while they are watched
+    METER_PODS_WATCHED, // 1 while watched
     METER_PODS_RECEIVED,
-    METER_PODS_REPORTED, // reports made of them, each of one or more
+    METER_PODS_REPORTED, // reports, each about one or more pods
     METER_PODS_OTHER,    // of pods that do not belong to a mirror
     METER_PODS_LIMITED,  // dropped: over the limit of a mirror and reason
-    METER_PODS_CROWDED,  // dropped: too many wait to be looked up
+    METER_PODS_CROWDED,  // dropped: too many wait for a search
     METER_PODS_UNREAD,   // dropped: the pod or its owner could not be read
     METER_PODS
 };
@@ -149,7 +149,7 @@ struct meter_reading {
     uint64_t events_lost; // Events that the recorder could not write (management cluster)
     int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
     int64_t expires_ns;   // when the client certificate expires, since 1970; 0: there is none
-    int64_t token_ns;     // the same of the bearer token; 0: it does not say
+    int64_t token_ns;     // the same of the bearer token; 0: not in the token
     enum credentials_kind credentials;
     uint64_t pod_events[METER_PODS];
 };

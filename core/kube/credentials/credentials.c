@@ -144,7 +144,7 @@ const struct error *credentials_problem(const struct credentials *credentials, i
 }
 
 int64_t credentials_due(const struct credentials *credentials) {
-    if (credentials->exec.job) // its end wakes the transport
+    if (credentials->exec.job) // the end of the run wakes the transport
         return CLOCK_NEVER;
     return clock_earlier(credentials->files_due_ns, credentials->exec.due_ns);
 }
@@ -187,7 +187,7 @@ static struct error *read_files(const struct credentials *credentials, struct pe
     return pem_set->cert && pem_set->key ? certs_check_pair(pem_set->cert, pem_set->key) : NULL;
 }
 
-// Uses the texts from now on. True if the client certificate or its key is another.
+// Uses the texts from now on. True if the client certificate or its key has changed.
 static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
     const struct pem_set *old = credentials->pem_set;
     bool identity = !text_equal(old->cert, fresh->cert) || !text_equal(old->key, fresh->key);
@@ -199,13 +199,13 @@ static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
     return identity;
 }
 
-// While files are being replaced one by one they may not match; they are used only once they do.
+// While a process replaces files one by one, the files may not match; matching ones only are used.
 static bool update_files(struct credentials *credentials) {
     uint64_t stamps[CREDENTIAL_FILES] = {0};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
         if (path)
-            stamps[i] = endpoint_file_stamp(path); // a missing file is reported when it is read
+            stamps[i] = endpoint_file_stamp(path); // the read reports a missing file
     }
     if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
         return false;
@@ -255,7 +255,7 @@ bool credentials_replace(struct credentials *credentials, struct endpoint *fresh
     return pem_set && adopt(credentials, pem_set);
 }
 
-// A token must not go to another server than it is for, so a changed address changes nothing here.
+// A token must not go to another server, so a changed address changes nothing here.
 static bool reload(struct credentials *credentials, struct moment now) {
     struct endpoint *fresh = NULL;
     struct error *error = endpoint_reload(credentials->endpoint, &fresh);
@@ -292,7 +292,7 @@ bool credentials_update(struct credentials *credentials, struct moment now) {
         identity = use_plugin(credentials, now.mono_ns);
     if (now.mono_ns >= credentials->token_due_ns)
         update_token(credentials, now.mono_ns);
-    // A run under way uses the endpoint's plugin: the kubeconfig is read again after it.
+    // A run in progress uses the endpoint's plugin: read the kubeconfig again afterwards.
     if (now.mono_ns < credentials->files_due_ns || credentials->exec.job)
         return identity;
     credentials->files_due_ns = now.mono_ns + FILES_AGE;

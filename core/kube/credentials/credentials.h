@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credentials of a transport: the bearer token and the certificates, reloaded when the kubeconfig or the files that
-// it names change, or from a credential plugin. If reloading fails, the previous ones stay in use.
+// The credentials of a transport: the bearer token and the certificates, reloaded after changes of the kubeconfig or of
+// its files, or from a credential plugin. After a failed reload, the previous credentials stay in use.
 #ifndef WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
 #define WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
 
@@ -34,8 +34,8 @@ struct credentials {
     bool moved;                        // the kubeconfig now names another address
     struct pem_set *pem_set;           // never NULL
     char *authorization;               // "Authorization: ..."; NULL: none
-    uint64_t generation;               // of it
-    struct error *problem;             // why a required `authorization` is missing; NULL: it is not
+    uint64_t generation;               // of the credential
+    struct error *problem;             // why a required `authorization` is missing; NULL: not missing
     struct exec_source exec;           // a credential plugin, if there is one
     int64_t token_due_ns;              // when the token file is reloaded; CLOCK_NEVER without one
     int64_t files_due_ns;              // when the kubeconfig and the certificate files are checked again; CLOCK_NEVER
@@ -44,7 +44,7 @@ struct credentials {
     uint64_t stamps[CREDENTIAL_FILES]; // endpoint_file_stamp of the files in use; 0: to be read again
 };
 
-// `wake` is called from another thread when there is something for credentials_update.
+// Another thread calls `wake` when credentials_update has work.
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
                                void (*wake)(void *ctx), void *ctx, struct moment now);
 void credentials_close(struct credentials *credentials);
@@ -58,7 +58,7 @@ int64_t credentials_due(const struct credentials *credentials);
 // Whether requests have to wait for credentials.
 bool credentials_are_pending(const struct credentials *credentials, int64_t now_ns);
 
-// Why there are none that could be sent; NULL: there are, or none are needed.
+// Why no usable credentials exist; NULL: usable, or none needed.
 const struct error *credentials_problem(const struct credentials *credentials, int64_t now_ns);
 
 // After a 401: makes everything due that can change. False: nothing can, or not at once.

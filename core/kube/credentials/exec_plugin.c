@@ -69,7 +69,7 @@ static struct error *check_constant(const struct json *value, const char *field,
                      shown.len > 0 ? shown.data : "", expected);
 }
 
-// A text of `status`; *out stays NULL if it is absent or empty.
+// A text of `status`; *out stays NULL if absent or empty.
 static struct error *read_text(const struct json *status, const char *field, char **out) {
     const struct json *value = json_get(status, field);
     const char *text = json_string(value);
@@ -124,7 +124,7 @@ struct error *exec_credential_read(const struct exec_plugin *plugin, const char 
     AUTO_JSON value = NULL;
     struct error *error = json_parse_limited(text, len, &limits, &value);
     if (error && error->code != ERROR_NO_MEMORY) {
-        error_free(error); // it may quote the output, which may be a secret
+        error_free(error); // may quote the output, which may be a secret
         error = error_new(ERROR_INVALID, "its output is not JSON, expected an ExecCredential");
     }
     if (!error)

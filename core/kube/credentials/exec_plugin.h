@@ -33,7 +33,7 @@ struct error *exec_plugin_find(const struct exec_plugin *plugin, char **path);
 struct exec_credential {
     char *token;        // NULL: none
     char *cert, *key;   // PEM, both or none
-    int64_t expires_ns; // wall clock; CLOCK_NEVER: it does not
+    int64_t expires_ns; // wall clock; CLOCK_NEVER: no expiry
 };
 void exec_credential_clear(struct exec_credential *credential);
 
@@ -42,7 +42,7 @@ void exec_credential_clear(struct exec_credential *credential);
 struct exec_cache *exec_cache_new(void); // NULL when out of memory
 void exec_cache_free(struct exec_cache *cache);
 void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fresh);
-// A copy of it, if it is valid beyond `until_ns` (wall clock) and not `other_than` (NULL: any).
+// A copy of the credential, if valid beyond `until_ns` (wall clock) and not `other_than` (NULL: any).
 bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
                     struct exec_credential *out);
 
@@ -53,7 +53,7 @@ struct error *exec_credential_read(const struct exec_plugin *plugin, const char 
 #define EXEC_TIMEOUT (60 * CLOCK_SECOND)
 
 // Runs the plugin and waits for its end, at most `timeout_ns`; earlier when `cancel_fd` (-1: none) becomes readable. A
-// plugin that is not over then is killed with its process group.
+// plugin that still runs then is killed with its process group.
 struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ns, int cancel_fd,
                               struct exec_credential *out);
 

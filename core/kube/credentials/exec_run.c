@@ -25,7 +25,7 @@
 struct plugin_run {
     const struct exec_plugin *plugin;
     pid_t pid;          // 0: not started, or reaped
-    int exit_fd;        // readable once the process is over; -1: it has to be asked
+    int exit_fd;        // readable once the process has ended; -1: poll the process
     int out[2], err[2]; // pipes: read end, write end; -1: closed
     int status;         // of waitpid
     struct buffer output;
@@ -80,7 +80,7 @@ static char **make_environment(const struct exec_plugin *plugin, char *info) {
     return list;
 }
 
-// stdin is empty; no other file of this process is passed on, and no blocked or ignored signal.
+// Empty stdin, no other file of this process, and no blocked or ignored signal.
 static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, const struct plugin_run *run) {
     sigset_t none, all;
     sigemptyset(&none);
@@ -117,7 +117,7 @@ static int spawn(struct plugin_run *run, const char *path, char **environment) {
     return code;
 }
 
-// The write ends are above 2, so that moving them to 1 and 2 in the new process replaces nothing that is still needed.
+// The write ends are above 2, so that moving them to 1 and 2 in the new process replaces no descriptor in use.
 static bool open_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;

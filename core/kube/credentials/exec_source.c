@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define LEEWAY (30 * CLOCK_SECOND) // before a credential expires; less for one that lives shorter than three times that
-// Between the starts of two runs: after a credential that the server had accepted before it rejected it, after one that
-// it never accepted, and after a failed run (doubled with each).
+// Between the starts of two runs: after a rejected credential that the server had accepted before, after one that the
+// server never accepted, and after a failed run (doubled with each).
 #define AGAIN_ACCEPTED CLOCK_SECOND
 #define AGAIN (10 * CLOCK_SECOND)
 #define AGAIN_FAILED (2 * CLOCK_SECOND)
@@ -132,8 +132,8 @@ static void adopt_credential(struct exec_source *source, const struct exec_crede
     plan_expiry(source, now);
 }
 
-// Another transport of the endpoint has run the plugin. Not a run of this one's: if the server rejects the credential,
-// nothing has to be waited for.
+// Another transport of the endpoint has run the plugin. Not this one's run: if the server rejects the credential, no
+// delay applies.
 static bool adopt_shared(struct exec_source *source, struct moment now) {
     struct exec_credential fresh;
     if (!exec_cache_get(source->plugin->cache, source->has ? &source->held : NULL, now.wall_ns + LEEWAY, &fresh))
@@ -193,7 +193,7 @@ bool exec_source_renew(struct exec_source *source, int64_t now_ns) {
     if (!source->plugin)
         return false;
     if (source->job || (source->has && !source->rejected))
-        return true; // it is under way, or over
+        return true; // in progress, or ended
     int64_t earliest_ns = source->started_ns + (source->accepted ? AGAIN_ACCEPTED : AGAIN);
     if (source->failures == 0)
         source->due_ns = clock_earlier(source->due_ns, clock_later(earliest_ns, now_ns));

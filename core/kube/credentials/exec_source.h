@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a credential plugin runs: before the first request, shortly before its credential expires, and after the server
-// rejected the credential; one run at a time. Belongs to one thread, and never blocks but to stop a run.
+// Decides when a credential plugin runs: before the first request, shortly before its credential expires, and after the
+// server rejected the credential; one run at a time. Belongs to one thread, and blocks only to stop a run.
 #ifndef WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
 #define WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
 
@@ -16,14 +16,14 @@ struct exec_source {
     struct exec_job *job; // the run under way, or NULL
     struct exec_credential held;
     bool has;              // `held` is valid
-    bool accepted;         // the server has accepted it
-    bool rejected;         // the server has rejected it
+    bool accepted;         // by the server
+    bool rejected;         // by the server
     uint64_t generation;   // of `held`: 1 for the first
     int64_t due_ns;        // when to run next, monotonic; CLOCK_NEVER: after a rejection
     int64_t started_ns;    // the last run
     int64_t expires_ns;    // `held`, monotonic
     unsigned failures;     // in a row
-    struct error *problem; // of the last run; NULL: it succeeded
+    struct error *problem; // of the last run; NULL: success
 };
 
 void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,

@@ -51,7 +51,7 @@ static BIO *open_pem(const char *pem) {
     return BIO_new_mem_buf(pem, len > INT_MAX ? INT_MAX : (int)len);
 }
 
-// The next certificate, or NULL: at the end with *error NULL, or because it cannot be read.
+// The next certificate, or NULL: at the end with *error NULL, or unreadable.
 static X509 *next_certificate(BIO *bio, struct error **error) {
     X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
     if (cert)

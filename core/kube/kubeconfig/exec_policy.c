@@ -102,8 +102,8 @@ bool exec_policy_allows_variable(const struct exec_policy *policy, const char *n
     return false;
 }
 
-// Drops "." segments and repeated slashes, in place: paths are compared as text. Symlinks are not resolved for that,
-// since a program may be many (busybox) by the name of its symlink.
+// Drops "." segments and repeated slashes, in place: paths are compared as text. Symlinks stay unresolved, since one
+// program may be many (busybox) by the name of its symlink.
 static void clean(char *path) {
     char *out = path;
     for (const char *at = path; *at;) {
@@ -125,7 +125,7 @@ static bool is_program(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-// *path stays NULL if no folder of PATH has it.
+// *path stays NULL if no folder of PATH has the program.
 static struct error *search(const char *name, char **path) {
     const char *list = getenv("PATH");
     AUTO_TEXT folders = strdup(list ? list : "");
@@ -170,8 +170,8 @@ static struct error *is_allowed(const struct exec_policy *policy, const char *co
     return NULL;
 }
 
-// The allowed path that ends with this name, or NULL: a kubeconfig as a cloud's tool writes it has a bare name, which
-// need not be in this process's PATH.
+// The allowed path that ends with this name, or NULL: kubeconfigs from cloud tools have a bare name, which need not be
+// in this process's PATH.
 static char *path_of_name(const struct exec_policy *policy, const char *name) {
     for (size_t i = 0; policy && i < policy->n_allow && !strchr(name, '/'); i++) {
         const char *slash = strrchr(policy->allow[i], '/');

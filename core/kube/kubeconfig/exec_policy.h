@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which commands kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
+// The commands that kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
 // commands run with the host's rights.
 #ifndef WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
 #define WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
@@ -31,9 +31,9 @@ void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
 
 bool exec_policy_allows_variable(const struct exec_policy *policy, const char *name, const char *value);
 
-// Finds the file that `command` means: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a
-// path with "/" is below `directory` (NULL: it must be absolute). ERROR_REFUSED if it is not allowed, or if others than
-// root and the current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
+// Finds the file of `command`: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a path with
+// "/" is below `directory` (NULL: only absolute paths). ERROR_REFUSED if not allowed, or if others than root and the
+// current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
 struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
                                   char **path);
 

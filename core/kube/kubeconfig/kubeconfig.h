@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The address and credentials of an API server: kubeconfig files (k8s.io/client-go clientcmd), merging of several as
-// KUBECONFIG lists them, and the credentials of a pod. Everything is loaded into memory except token files, which are
-// rotated while in use.
+// KUBECONFIG lists them, and the credentials of a pod. Loads everything into memory except token files, which rotate
+// while in use.
 #ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
 #define WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
 
@@ -13,19 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Where an endpoint came from, to read it again.
+// The origin of an endpoint, to read it again.
 struct endpoint_source {
     char *paths; // a file, or a list as in KUBECONFIG
     bool list;
     char *context; // NULL: current-context
     struct exec_policy *policy;
-    uint64_t stamp; // of the files, just before they were read
+    uint64_t stamp; // of the files, just before the read
 };
 
 struct endpoint {
     char *server;          // URL without a trailing slash
-    char *socket;          // of a host on this machine: its Unix socket, which was verified; NULL: connect to `server`
-    char *ca_pem;          // NULL: the system's CAs; else only this one is trusted
+    char *socket;          // of a host on this machine: its verified Unix socket; NULL: connect to `server`
+    char *ca_pem;          // NULL: the system's CAs; else trust only this one
     bool insecure;         // insecure-skip-tls-verify
     char *tls_server_name; // NULL: the host of `server`
     char *proxy_url;       // http, https, socks5 (resolved at the proxy); NULL: none
@@ -35,27 +35,27 @@ struct endpoint {
     char *token_file;     // absolute; takes precedence over `token` once readable; reloaded every 50 s and after a 401
     char *namespace_;     // of the context; may be NULL
     char *description;    // for messages: "w1.kubeconfig, context kind-w1"
-    char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL, which it may be
+    char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL; NULL: none
     struct exec_plugin *exec;       // brings the token or the client certificate, see exec_plugin.h; NULL: none
-    struct endpoint_source *source; // NULL: neither a kubeconfig file nor a list of them
+    struct endpoint_source *source; // NULL: neither a kubeconfig file nor a list of files
     char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
     atomic_uint more;                                   // references besides the first
 };
 
-// Gives up a reference; the last one frees it. NULL is fine.
+// Drops a reference; the last one frees the endpoint. NULL is fine.
 void endpoint_free(struct endpoint *endpoint);
 void endpoint_source_free(struct endpoint_source *source); // NULL is fine
 
-// Whether the endpoint's kubeconfig files were changed or replaced since they were read. False without a source.
+// True: the endpoint's kubeconfig files were changed or replaced since the last read. False without a source.
 bool endpoint_is_outdated(const struct endpoint *endpoint);
-// Reads them again. The endpoint must have a source.
+// Reads the files again. The endpoint must have a source.
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out);
 
-// A number that changes when the file at the path is changed, replaced, created or removed.
+// A number that changes whenever the file at the path is changed, replaced, created or removed.
 uint64_t endpoint_file_stamp(const char *path);
 
-// Whether both lead to the same server in the same way: URL, proxy, tls-server-name, and whether it is verified. All
-// other differences are credentials, which can be replaced without a new connection.
+// True: both lead to the same server in the same way: URL, proxy, tls-server-name, and verification. All other
+// differences are credentials, which need no new connection.
 bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b);
 
 // Another reference, for a second user on any thread; the endpoint must not change from then on.
@@ -70,17 +70,17 @@ struct error *kubeconfig_load(const char *path, const char *context, const struc
 struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
                                    struct endpoint **out);
 
-// A kubeconfig's content, from a Secret for example. It is not trusted: it may name no file of this machine, and run
-// only what `policy` allows. `name` stands for the path in messages ("Secret wharf-system/w1").
+// A kubeconfig's content, from a Secret for example. The content is not trusted: no files of this machine, and only
+// commands that `policy` allows. `name` replaces the path in messages ("Secret wharf-system/w1").
 struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
                                const struct exec_policy *policy, struct endpoint **out);
 
-// From KUBERNETES_SERVICE_HOST and _PORT (ERROR_NOT_FOUND if they are not set) and the files of the service account
-// below `root` ("" for the real ones).
+// From KUBERNETES_SERVICE_HOST and _PORT (ERROR_NOT_FOUND if unset) and the files of the service account below `root`
+// ("" for the real ones).
 struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
 
-// Checks certificates: that they parse, that the key matches the certificate, that all are valid at `wall_ns` (of
-// several CAs, at least one). NULL: no problem.
+// Checks certificates: each parses, the key matches the certificate, and all are valid at `wall_ns` (of several CAs, at
+// least one). NULL: no problem.
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
 
 // Checks the characters of a bearer token.

@@ -91,6 +91,6 @@ static struct error *add_all(struct headers *headers, const struct kubeconfig_en
 struct error *kubeconfig_read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint) {
     struct headers headers = {.list = NULL};
     struct error *error = add_all(&headers, user);
-    endpoint->impersonation = headers.list; // also after a failure: endpoint_free frees it
+    endpoint->impersonation = headers.list; // also after a failure: endpoint_free frees the list
     return error;
 }

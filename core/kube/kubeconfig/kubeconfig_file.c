@@ -122,7 +122,7 @@ struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, c
     struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
     if (!file)
         return error_no_memory();
-    config->count++; // kubeconfig_cleanup frees it
+    config->count++; // freed by kubeconfig_cleanup
     file->path = strdup(name);
     if (!file->path)
         return error_no_memory();

@@ -35,15 +35,15 @@ struct kubeconfig_entry {
     const char *section;                // "clusters"
     const char *inner;                  // "cluster"; "user.exec" for a part of it
     size_t index;
-    const struct json *value; // the object, or NULL if it is empty
+    const struct json *value; // the object, or NULL if empty
 };
 
-// out->file is NULL if no file has it.
+// out->file is NULL if no file has the entry.
 struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
                          struct kubeconfig_entry *out);
 
-// The object at `field` as an entry of its own; `inner` is "<out of the entry>.<field>". out->value is NULL if it is
-// absent, null or empty.
+// The object at `field` as an entry of its own; `inner` is "<out of the entry>.<field>". out->value is NULL if absent,
+// null or empty.
 struct error *entry_part(const struct kubeconfig_entry *entry, const char *field, const char *inner,
                          struct kubeconfig_entry *out);
 

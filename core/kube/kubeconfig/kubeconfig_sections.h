@@ -6,7 +6,7 @@
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
-// They fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees it.
+// Fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees all.
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
 struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint);

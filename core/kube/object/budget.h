@@ -37,12 +37,12 @@ void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_
 // The defaults if `budget` is NULL.
 const struct budget *budget_or_default(const struct budget *budget);
 
-// Counts `bytes` as buffered. False if that would exceed the maximum; nothing is counted then. NULL: no limit.
+// Counts `bytes` as buffered. False: over the maximum; counts nothing then. NULL: no limit.
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_give(struct budget *budget, size_t bytes);
 
-// Kept data of `before` counted bytes now has `bytes`. False: all kept data together would exceed the maximum; nothing
-// is counted then. Less than before is always counted. NULL: no limit.
+// Kept data of `before` counted bytes now has `bytes`. False: all kept data together would exceed the maximum; counts
+// nothing then. A decrease always counts. NULL: no limit.
 bool budget_keep(struct budget *budget, size_t before, size_t bytes);
 
 #endif

@@ -64,7 +64,7 @@ static bool lacks(const struct json *value, const char *key, const char *text) {
     return text && json_string_or(json_get(value, key), "")[0] == '\0';
 }
 
-// Takes `text`, which `value` was parsed from; NULL: it is printed.
+// Takes `text`, the source of `value`; NULL: prints the value.
 static struct error *make(struct json *value, char *text, size_t len, const char *api_version, const char *kind,
                           struct object **out) {
     AUTO_JSON taken = value;
@@ -94,7 +94,7 @@ struct error *object_new(struct json *value, const char *api_version, const char
     return make(value, NULL, 0, api_version, kind, out);
 }
 
-// Takes ownership of the text if it is kept.
+// Takes ownership of the text if kept.
 static struct error *parse_stripped(char **stripped, size_t len, const char *api_version, const char *kind,
                                     const struct json_limits *limits, struct object **out) {
     struct json *value = NULL;

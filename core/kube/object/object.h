@@ -64,14 +64,14 @@ const char *object_annotation(const struct json *value, const char *key); // NUL
 bool object_is_list(const struct json *value);                            // with items
 bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
 
-// Whether the kind is that of a list ("JobList", "List"), and the length of the prefix that is the kind of its items.
+// True: the kind is a list's ("JobList", "List"); also returns the length of the prefix that is the kind of its items.
 bool object_kind_is_list(const char *kind, size_t *item_kind_len);
 
 // The ownerReference with controller: true, or NULL.
 const struct json *object_controller(const struct json *value);
 
 // Compares two resourceVersions of one object: <0, 0, >0 if a is older, equal, newer. Versions are opaque; decimal ones
-// are compared as unbounded decimals (apimachinery util/resourceversion). *comparable is false when they are not
+// compare as unbounded decimals (apimachinery util/resourceversion). *comparable is false for versions that are not
 // decimal and differ.
 int object_version_compare(const char *a, const char *b, bool *comparable);
 

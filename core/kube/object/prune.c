@@ -19,7 +19,7 @@ struct pruning {
 
 enum match { DROPPED, ENTERED, TAKEN };
 
-// Adds a segment to the path and looks it up. *before is to be restored as path_len afterwards.
+// Adds a segment to the path and searches the path. *before is the path_len to restore afterwards.
 static enum match enter(struct pruning *pruning, const char *segment, size_t len, size_t *before) {
     size_t at = *before = pruning->path_len;
     if (at + 1 + len >= PATH_MAX_LEN)

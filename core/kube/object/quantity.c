@@ -11,7 +11,7 @@
 struct digits {
     char digit[QUANTITY_MAX]; // values, not characters
     int64_t count;
-    int64_t point; // how many of them are before the point; may be negative, or more than there are
+    int64_t point; // digits before the point; may be negative, or exceed the digits
 };
 
 static bool is_digit(char c) {
@@ -72,7 +72,7 @@ static int64_t whole_of(const struct digits *digits) {
     return value;
 }
 
-// Doubles the digits after the point; returns the carry over the point. The digits after it are within `digits`.
+// Doubles the digits after the point, all within `digits`; returns the carry over the point.
 static int double_fraction(struct digits *digits) {
     int carry = 0;
     for (int64_t i = digits->count; i > digits->point; i--) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an API server knows a field of a kind, by its OpenAPI v3 document. A server with an older
-// version of the kind silently drops an unknown field from every object.
+// Searches an API server's OpenAPI v3 document for a field of a kind. A server with an older version of the kind
+// silently drops an unknown field from every object.
 #ifndef WHARF_KUBE_OBJECT_SCHEMA_H
 #define WHARF_KUBE_OBJECT_SCHEMA_H
 
@@ -20,7 +20,7 @@ struct schema_kind {
     const char *group, *version, *kind; // "batch", "v1", "Job"
 };
 
-// `pointer`: "/spec/managedBy". The text is searched as it is: as a tree it would take many times its size.
+// `pointer`: "/spec/managedBy". Searches the plain text: a tree would need many times the memory.
 enum schema_answer schema_find(const char *text, size_t len, const struct schema_kind *kind, const char *pointer);
 
 // "/openapi/v3/apis/batch/v1"; NULL when out of memory. free()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locates parts of a JSON text by nesting, without parsing it: the type of a watch frame, and the fields that are
-// stripped from an object before parsing (managedFields are often larger than the rest).
+// Locates parts of a JSON text by nesting, without parsing: the type of a watch frame, and the fields that are stripped
+// from an object before parsing (managedFields are often larger than the rest).
 #ifndef WHARF_KUBE_OBJECT_SPAN_H
 #define WHARF_KUBE_OBJECT_SPAN_H
 
@@ -23,8 +23,7 @@ bool span_next_member(const char *text, size_t len, size_t *at, struct span *out
 enum span_step { SPAN_ITEM, SPAN_END, SPAN_BAD };
 enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out);
 
-// Whether the text is one object or array from its first bracket to the one that closes it, with nothing but white
-// space around it.
+// True: the text is one object or array from its first bracket to the closing one, surrounded by white space only.
 bool span_is_closed(const char *text, size_t len);
 
 // A copy of an object's text without metadata.managedFields and kubectl's last-applied annotation. NULL when out of

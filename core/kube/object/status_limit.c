@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT ((size_t)1 << 10) // bytes of a text that is kept, and of a message after it was cut
-#define FIRST 64                // short members that are kept longest; no kind has as many
+#define SHORT ((size_t)1 << 10) // bytes of a kept text, and of a message after the cut
+#define FIRST 64                // short members, kept longest; no kind has as many
 #define NAMED 8                 // parts named in the reason
 
 struct size {
     size_t bytes, values;
 };
 
-// In the order in which they are left out.
+// In the order of omission.
 enum rank { RANK_CONTAINER, RANK_LONG_TEXT, RANK_FURTHER, RANK_CONDITION, RANK_SHORT };
 
 struct status_part { // a member of the status, or one of its conditions
@@ -150,7 +150,7 @@ static bool reduce(struct json *status, size_t max, struct buffer *scratch, stru
     return true;
 }
 
-// Its tree was made for the whole text, and would keep that memory.
+// The tree was made for the whole text, and would keep that memory.
 static struct error *print_again(struct object *object) {
     size_t len = 0;
     AUTO_TEXT text = json_text(object->value, &len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of a copied status. A larger one, as a worker has it, is reduced before the engine sees it: neither the
-// management cluster's etcd nor the engine's thread pays for it. The fields that describe the state are kept:
-// conditions, counts and other short values.
+// The limit of a copied status. A larger status of a worker is reduced before the engine gets the object: neither the
+// management cluster's etcd nor the engine's thread pays for the size. Fields that describe the state stay: conditions,
+// counts and other short values.
 #ifndef WHARF_KUBE_OBJECT_STATUS_LIMIT_H
 #define WHARF_KUBE_OBJECT_STATUS_LIMIT_H
 
@@ -10,10 +10,10 @@
 // One JSON value counts at least as many bytes: short values take the time.
 #define STATUS_VALUE_BYTES 16
 
-// Reduces the status of an object to `max` bytes, and to one value for each STATUS_VALUE_BYTES of them; `reduced` then
-// names the omitted parts. In this order, until it is small enough: long messages are cut; the largest lists and
-// mappings, then the longest texts, short members beyond the first 64, and the largest conditions are left out. Whole
-// members of a status are optional in the API of every kind but for a few short texts. 0: no limit.
+// Reduces the status of an object to `max` bytes, and to one value for each STATUS_VALUE_BYTES of `max`; `reduced` then
+// names the omitted parts. Until the status is small enough, in this order: cuts long messages; omits the largest lists
+// and mappings, then the longest texts, short members beyond the first 64, and the largest conditions. Whole members of
+// a status are optional in the API of every kind except for a few short texts. 0: no limit.
 struct error *status_limit(struct object *object, size_t max);
 
 #endif

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define NO_MEMORY_NS (10 * CLOCK_MS)
-// libcurl does not wait for connections that it keeps for reuse. That the server closes them is the first sign of its
-// end, since open streams may go on for a minute.
+// libcurl does not wait for connections kept for reuse. Closing them is the first sign of a server's end, since open
+// streams may go on for a minute.
 #define IDLE_EVENTS POLLRDHUP
 
 bool events_open(struct curl_transport *transport) {
@@ -73,7 +73,7 @@ static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, vo
         return 0;
     }
     if (!socket && !(socket = add_socket(pool, fd))) {
-        pool->failed = true; // the socket would not be polled
+        pool->failed = true; // no poll of the socket is possible
         return 0;
     }
     socket->events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));
@@ -121,7 +121,7 @@ static int ready_of(const struct pollfd *socket) {
            (socket->revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (socket->revents & POLLNVAL ? CURL_CSELECT_ERR : 0);
 }
 
-// libcurl finds out when it would use it again.
+// libcurl would notice at the next use.
 static void end_idle(struct pool *pool, curl_socket_t fd) {
     const struct pollfd *socket = find_socket(pool, fd);
     if (!socket || socket->events != IDLE_EVENTS)
@@ -139,7 +139,7 @@ static void run_ready(struct pool *pool, const struct pollfd *polled, size_t cou
             run(pool, polled[i].fd, ready_of(&polled[i]));
 }
 
-// Whether it was woken.
+// True: another thread woke this one.
 static bool wait_for_wakeup(struct curl_transport *transport, int timeout_ms) {
     struct pollfd wake = {.fd = transport->wake_fd, .events = POLLIN};
     return poll(&wake, 1, timeout_ms) > 0;

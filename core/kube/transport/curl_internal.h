@@ -40,7 +40,7 @@ struct exchange {
     struct http_handler handler;
     struct http_request request;
     char *texts; // the allocation with the texts of `request`
-    bool late;   // the gate was closed when it was connected
+    bool late;   // the gate closed before the connection was ready
     struct curl_slist *headers;
     struct timer stall;
     int64_t last_byte_ns;
@@ -66,7 +66,7 @@ struct curl_transport {
     struct budget *budget; // may be NULL
     struct server_url url;
     char *base_url; // prefix of every request path
-    char *host;     // "Host: ..." where it differs from base_url's; NULL: it does not
+    char *host;     // "Host: ..." where different from base_url's; otherwise NULL
     char *proxy;    // "" for none
     char *user_agent;
     char *header; // a further one; NULL: none
@@ -81,17 +81,17 @@ struct curl_transport {
     size_t n_exchanges;              // including idle ones
     uint32_t generation;             // upper half of the next id
     struct exchange_queue waiting;   // submitted, not added
-    struct exchange_queue cancelled; // to be taken out of their pool
+    struct exchange_queue cancelled; // to be removed from their pool
     struct exchange *idle;
     size_t n_idle;
     int64_t taken_ns; // when an exchange was last put into use
     struct heap stalls;
     struct pollfd *polled; // all sockets of the last wait
     size_t cap_polled;
-    int wake_fd;    // an eventfd: the multi handle may be replaced, so wakeups do not use it
+    int wake_fd;    // an eventfd: the multi handle may be replaced, so wakeups do not use its own
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
-    bool no_files;  // the last socket could not be created: out of file descriptors
+    bool no_files;  // the last socket failed: out of file descriptors
     bool closed;    // the server closed an idle connection in this poll
 };
 

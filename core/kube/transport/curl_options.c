@@ -102,7 +102,7 @@ static int on_close(void *transport, curl_socket_t fd) {
     return close(fd);
 }
 
-// Connected, and nothing is written yet. The process may have been stopped while it connected.
+// Connected, nothing written yet. The process may have been suspended while connecting.
 static int on_request(void *context, char *server_ip, char *local_ip, int server_port, int local_port) {
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
     struct exchange *exchange = context;
@@ -193,7 +193,7 @@ static bool set_authorities(CURL *easy, char *ca) {
         return false;
     if (ca)
         return set_text(easy, CURLOPT_CAINFO, NULL) && set_text(easy, CURLOPT_PROXY_CAINFO, NULL);
-    const char *file = getenv("SSL_CERT_FILE"); // as Go and OpenSSL have it
+    const char *file = getenv("SSL_CERT_FILE"); // as Go and OpenSSL do
     return !file || !*file || (set_text(easy, CURLOPT_CAINFO, file) && set_text(easy, CURLOPT_PROXY_CAINFO, file));
 }
 
@@ -243,7 +243,7 @@ static bool add_named_header(struct curl_slist **list, const char *name, const c
     return add_header(list, header);
 }
 
-// A complete header. libcurl leaves out one without a value, unless it has a semicolon for the colon.
+// A complete header. libcurl omits a header without a value, unless a semicolon replaces the colon.
 static bool add_line(struct curl_slist **list, const char *line) {
     const char *colon = strchr(line, ':');
     AUTO_TEXT empty = colon && colon[1] == '\0' ? text_format("%.*s;", (int)(colon - line), line) : strdup("");

@@ -85,8 +85,8 @@ static int64_t retry_after(CURL *easy) {
     return seconds * CLOCK_SECOND;
 }
 
-// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and advances past it. False if there is
-// none.
+// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and advances past the string. False: no
+// quoted string.
 static bool unquote(const char **text, struct buffer *out) {
     const char *at = *text;
     if (*at++ != '"')

@@ -106,7 +106,7 @@ void curl_transport_free(struct transport *base) {
     struct curl_transport *transport = (struct curl_transport *)base;
     heap_free(&transport->stalls);
     exchange_free_all(transport);
-    pool_free(TAKE(transport->pool));           // its connections are closed, see events_closed
+    pool_free(TAKE(transport->pool));           // closes its connections, see events_closed
     credentials_close(&transport->credentials); // a run of a plugin still wakes this transport
     endpoint_free(atomic_load(&transport->renewed));
     events_close(transport);

@@ -90,7 +90,7 @@ static void drop_failed(struct curl_transport *transport) {
     pool_free(TAKE(transport->pool));
 }
 
-// Starts one exchange. Returns why it cannot be started, or NULL.
+// Starts one exchange. Returns the problem, or NULL.
 static const char *start(struct curl_transport *transport, struct exchange *exchange) {
     const struct error *problem = credentials_problem(&transport->credentials, transport->now_ns);
     if (problem)

@@ -13,9 +13,9 @@
 // feature (TLS, threads).
 struct error *curl_transport_setup(void);
 
-// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied. The endpoint's kubeconfig and the files
-// that it names are checked every minute and after a 401, and new credentials are used without a new connection where
-// that is possible (not with a new client certificate). Its credential plugin runs in a thread of its own.
+// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied. The transport checks the endpoint's
+// kubeconfig and its files every minute and after a 401, and uses new credentials without a new connection where
+// possible (not with a new client certificate). The credential plugin runs in a thread of its own.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
 
 // Limits the memory of all incomplete responses together; not owned. NULL, the default: no limit.
@@ -43,8 +43,8 @@ void curl_transport_recheck(struct transport *transport);
 // thread.
 int64_t curl_transport_expiry(struct transport *transport);
 
-// The kind of the credentials in use, and the bearer token, or NULL; valid until the next call of any
-// function. Returns a number that changes with it. Only on the transport's thread.
+// The kind of the credentials in use, and the bearer token, or NULL; valid until the next call of any function. Returns
+// a number that changes with the credentials. Only on the transport's thread.
 uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token);
 
 // Uses the credentials of `fresh`, which has the same address (endpoint_same_address), from the next request on. Takes

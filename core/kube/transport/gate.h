@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time until which writes may be sent: while this process holds the lease of the written objects. The
-// thread that renews the lease moves the time; it is read when a request is handed to the transport, again
-// by the transport once it is connected, and while the request is in flight, which ends when the lease does.
+// The time until which writes may be sent: while this process holds the lease of the written objects. The thread that
+// renews the lease moves the time; readers are the submit of a request, the transport once connected, and the transport
+// while the request is in flight, which ends with the lease.
 #ifndef WHARF_KUBE_TRANSPORT_GATE_H
 #define WHARF_KUBE_TRANSPORT_GATE_H
 
@@ -17,7 +17,7 @@ struct gate {
     _Atomic uint32_t unknown;   // requests ever that ended without an answer, so may still take effect
 };
 
-// One for each shard, and one that is open while any of them is. They outlive all that use them.
+// One for each shard, and one that is open while any other is. Outlives all users.
 struct gates {
     struct gate *shards;
     size_t count;

@@ -15,8 +15,8 @@ struct loop;
 struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
                          void *ctx, struct loop **out);
 
-// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread, the loop's own too. False when out of
-// memory or if the loop is stopping: it will not run.
+// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread, the loop's own too. False: out of
+// memory, or the loop is stopping; `run` will not be called.
 bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
 
 // Runs the functions already posted, then ends and joins the thread. Later posts fail. Must not be called from the

@@ -25,13 +25,13 @@ struct http_request {
     size_t max_body; // a collected body (also an error body of a stream) over this many bytes ends the request
     int64_t timeout_ns;      // hard limit for the whole exchange; 0: none
     int64_t stall_ns;        // end the request after this long without a byte; 0: never
-    const struct gate *gate; // closed when the connection is there: it is not sent. NULL: always open
+    const struct gate *gate; // closed once connected: the request is not sent. NULL: always open
 };
 
 // How an exchange ended.
 enum http_outcome {
     HTTP_ANSWERED, // a complete response with a status code
-    HTTP_REFUSED,  // never sent: name resolution, connect or TLS failed; the server did not see it
+    HTTP_REFUSED,  // never sent: name resolution, connect or TLS failed; the server got nothing
     HTTP_BROKEN    // possibly sent, without a complete response: unknown whether a write took effect
 };
 
@@ -67,7 +67,7 @@ struct transport_ops {
     // not be called.
     uint64_t (*submit)(struct transport *transport, const struct http_request *request,
                        const struct http_handler *handler);
-    // No handler is called for it afterwards. Unknown ids are ignored.
+    // No handler of the exchange is called afterwards. Unknown ids are ignored.
     void (*cancel)(struct transport *transport, uint64_t id);
     // Reloads credentials before the next request (after a 401). False: the credentials are static.
     bool (*refresh)(struct transport *transport);

@@ -153,7 +153,7 @@ static struct error *put_head(const struct curl_transport *transport, const char
     return out->failed ? error_new(ERROR_LIMIT, "the request for an upgrade is longer than %zu bytes", HEAD_MAX) : NULL;
 }
 
-// Waits until the socket is ready, for a moment. False: it is to be given up.
+// Waits until the socket is ready, for a moment. False: give up.
 static bool wait_for(const struct tunnel *tunnel, short events, int64_t until_ns) {
     struct pollfd polled = {.fd = tunnel->socket, .events = events};
     (void)poll(&polled, 1, POLL_MS);

@@ -12,7 +12,7 @@
 struct tunnel;
 
 struct tunnel_answer {  // to the upgrade
-    int status;         // 101: it was accepted
+    int status;         // 101: accepted
     char *headers;      // lines, with their ends; see tunnel_header
     struct buffer body; // of another status
 };
@@ -20,9 +20,9 @@ void tunnel_answer_clear(struct tunnel_answer *answer);
 // The value of a header, free(); NULL: absent.
 char *tunnel_header(const struct tunnel_answer *answer, const char *name);
 
-// Connects with the address, credentials and trust of `transport`, which is from curl_transport_new, is not polled by
-// anything else, and stays open as long as the tunnel. `headers` are the lines of the upgrade, each with its end.
-// Blocks; *stop ends it. On success *out is NULL unless the status is 101. `answer` is filled on success.
+// Connects with the address, credentials and trust of `transport`, which is from curl_transport_new, has no other
+// poller, and stays open as long as the tunnel. `headers` are the lines of the upgrade, each with its end. Blocks;
+// *stop ends the wait. On success *out is NULL unless the status is 101. `answer` is filled on success.
 struct error *tunnel_open(struct transport *transport, const char *path, const char *headers, const atomic_bool *stop,
                           struct tunnel **out, struct tunnel_answer *answer);
 void tunnel_close(struct tunnel *tunnel); // NULL is fine

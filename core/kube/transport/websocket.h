@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The WebSocket protocol (RFC 6455) as far as exec needs it: the handshake's texts, and a client's frames.
+// The part of the WebSocket protocol (RFC 6455) that exec needs: the handshake's texts, and a client's frames.
 #ifndef WHARF_KUBE_TRANSPORT_WEBSOCKET_H
 #define WHARF_KUBE_TRANSPORT_WEBSOCKET_H
 
@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#define WEBSOCKET_KEY 25    // with its NUL
-#define WEBSOCKET_ACCEPT 29 // with its NUL
+#define WEBSOCKET_KEY 25    // with the NUL
+#define WEBSOCKET_ACCEPT 29 // with the NUL
 #define WEBSOCKET_MESSAGE_MAX ((size_t)1 << 20)
 
 // A new Sec-WebSocket-Key, and the Sec-WebSocket-Accept that belongs to a key. False when libcrypto fails.
@@ -46,13 +46,13 @@ enum websocket_result { WEBSOCKET_MORE, WEBSOCKET_MESSAGE, WEBSOCKET_BAD };
 enum websocket_result websocket_next(struct websocket_reader *reader, enum websocket_opcode *opcode, const char **bytes,
                                      size_t *len);
 
-// Where the frames of a server end in a stream of bytes that is passed on unread. Zero-initialised: at an end.
+// Finds the ends of a server's frames in a stream of bytes that is passed on unread. Zero-initialised: at an end.
 struct websocket_frames {
     unsigned char head[10];
     size_t head_len; // 0: at the end of a frame
-    uint64_t rest;   // of the frame, once its head is complete
+    uint64_t rest;   // of the frame, after a complete head
 };
-// How many bytes may be passed on at once without beginning another frame; 0: at the end of one.
+// The number of bytes to pass on at once without beginning another frame; 0: at the end of a frame.
 uint64_t websocket_frames_rest(const struct websocket_frames *frames);
 void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, size_t len);
 

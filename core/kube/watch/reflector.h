@@ -30,7 +30,7 @@ struct reflector_handler {
     void *ctx;
 };
 
-// For handlers that have no use for them.
+// For handlers without use for objects.
 void reflector_ignore_object(void *ctx, struct object *object);
 void reflector_ignore_version(void *ctx, const char *version);
 
@@ -58,7 +58,7 @@ struct reflector;
 // Does nothing until the first tick.
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
                             const struct reflector_handler *handler, struct reflector **out);
-// Cancels requests in flight; no handler is called after it.
+// Cancels requests in flight; no handler is called afterwards.
 void reflector_free(struct reflector *reflector);
 
 // Performs the due work. Returns the monotonic time of the next call needed, or CLOCK_NEVER. Must also be called after
@@ -79,7 +79,7 @@ const char *reflector_version(const struct reflector *reflector);
 // How the last exchange ended.
 enum reason reflector_ending(const struct reflector *reflector);
 
-// Why there is no watch, one sentence; NULL: there is one, or none was tried.
+// Why there is no watch, one sentence; NULL: open, or never tried.
 const char *reflector_problem(const struct reflector *reflector);
 
 // Lists again; does nothing if there was no list yet. Not from a transport handler.

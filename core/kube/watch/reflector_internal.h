@@ -29,7 +29,7 @@ struct discovery {
     bool served;        // result of the exchange that ended
     bool fresh;         // no list succeeded since
     bool was_there;     // a list completed since the kind was last absent
-    bool again;         // only a later version than the first was found, and all are asked for once more
+    bool again;         // discovery found only a later version than the first, and tries all once more
     int64_t missing_ns; // if was_there: missing since; CLOCK_NEVER: not missing
 };
 
@@ -37,7 +37,7 @@ struct list {
     char *token;                // metadata.continue of the previous page; NULL: first page
     bool unpaged;               // the token expired
     bool begun;                 // `listing` was called and `listed` was not
-    bool shrunk;                // the page was too large and is requested again with a smaller limit
+    bool shrunk;                // the page was too large; the next request has a smaller limit
     size_t tries;               // of this page
     size_t pages, empty, items; // so far; pages without items in a row
 };
@@ -90,7 +90,7 @@ struct reflector {
     char *problem; // last reported; NULL: none
     enum phase phase;
     uint64_t exchange;      // 0: none
-    struct request_log log; // of it
+    struct request_log log; // of the exchange
     int64_t now_ns, sent_ns;
     int64_t due_ns; // of the next exchange
     bool ended;
@@ -101,7 +101,7 @@ struct reflector {
     int64_t backoff_ns, backed_off_ns; // next backoff; end of the last one
 
     char version[REFLECTOR_VERSION_SIZE]; // last resourceVersion; "": none
-    bool proven;                          // the server is known to have reached it
+    bool proven;                          // the server is known to have reached the version
     bool skip_logged;
     size_t page_limit; // items of a page
     struct discovery discovery;
@@ -146,8 +146,7 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
                       const struct http_handler *handler);
 
 // Passes the result of object_parse_bounded, for an item or an event, to the handler; takes both. With `advance` its
-// resourceVersion becomes the last one. False: `ending` has the reason. Invalid objects are skipped, and the first is
-// logged.
+// resourceVersion becomes the last one. False: `ending` has the reason. Skips invalid objects, and logs the first.
 bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance);
 

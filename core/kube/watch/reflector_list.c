@@ -75,7 +75,7 @@ static void complete(struct reflector *reflector) {
     reflector_go(reflector, PHASE_WATCH);
 }
 
-// A page can be retried as long as its token is valid; only long lists are worth it.
+// A page can be retried as long as its token is valid; only long lists are worth the retry.
 static bool can_retry_page(const struct reflector *reflector) {
     switch (reflector->ending.reason) {
     case REASON_NOT_SENT:

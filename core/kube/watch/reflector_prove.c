@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that the server still knows the last version. A server that was restored from a backup or wiped accepts a
-// watch from a version that it has not reached, and sends nothing, not even bookmarks. So before a watch resumes from a
-// version after a lost connection, a list is requested that must not be older.
+// watch from a version in its future, and sends nothing, not even bookmarks. So before a watch resumes from a version
+// after a lost connection, the reflector requests a list that must not be older.
 #include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"
 
