@@ -114,7 +114,7 @@ static void report_unwatched(struct watched_folder *watched, int why, bool polle
                    "raise the sysctl fs.inotify.max_user_watches",
                    {"directory", watched->directory}, {"error", strerror(why)});
     else if (!watched->missing_told)
-        log_fields(LOG_WARN, "directory cannot be watched; it is tried again", {"directory", watched->directory},
+        log_fields(LOG_WARN, "directory cannot be watched yet", {"directory", watched->directory},
                    {"error", strerror(why)});
     watched->missing_told = true;
 }

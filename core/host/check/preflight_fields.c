@@ -28,10 +28,11 @@ void visit_check_field(struct visit *visit, const struct kind *kind, const char 
     struct schema_kind wanted = {abi->group, version, abi->kind};
     enum schema_answer answer = schema_find(text, len, &wanted, abi->managed_by);
     if (answer == SCHEMA_LACKS)
-        VISIT_PROBLEM(visit,
-                      "its API of %s/%s has no field %s: it drops it, so objects created with it run in the management "
-                      "cluster itself; expected a later version (docs/kinds.md)",
-                      kind->plural_group, version, abi->managed_by);
+        VISIT_PROBLEM(
+            visit,
+            "its API of %s/%s has no field %s: the server drops the field, so such objects run in the management "
+            "cluster itself; expected a later version (docs/kinds.md)",
+            kind->plural_group, version, abi->managed_by);
     else if (answer == SCHEMA_HAS && is_gated(visit, abi))
         problems_add(
             &visit->warnings,

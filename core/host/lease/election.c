@@ -418,7 +418,7 @@ static void log_change(const struct election *election, const struct lease_slot 
     bool is = slot->lease.mine;
     if (was == is || !is_on(election) || slot == &election->slots[election->options.shards])
         return;
-    log_fields(LOG_INFO, is ? "the lease is taken: this replica writes" : "the lease is no longer held",
+    log_fields(LOG_INFO, is ? "lease acquired: this replica writes" : "lease lost or released",
                {"lease", slot->lease.name}, {"identity", election->state.identity},
                {"holder", is ? NULL : lease_holder(&slot->lease)});
 }

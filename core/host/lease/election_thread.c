@@ -178,7 +178,7 @@ static void wait_until_left(struct election_thread *thread, int64_t for_ns) {
     bool left = thread->left;
     pthread_mutex_unlock(&thread->mutex);
     if (!left && is_on(thread))
-        log_plain(LOG_WARN, "the Lease could not be given back in time: it has to end by itself");
+        log_plain(LOG_WARN, "the Lease could not be released in time and has to expire");
 }
 
 void election_thread_leave(struct election_thread *thread, int64_t for_ns) {

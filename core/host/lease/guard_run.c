@@ -351,7 +351,7 @@ static void log_unreturned(struct guard_run *run) {
 static void log_changes(struct guard_run *run, bool fencing) {
     bool seen = guard_has_seen(&run->guard.leases);
     if (seen && !run->seen)
-        log_plain(LOG_INFO, "the Lease of the host is there: the guard watches it");
+        log_plain(LOG_INFO, "the Lease of the host is there: the guard watches for renewals");
     run->seen = seen;
     char leases[256];
     guard_missed(&run->guard.leases, run->now, leases, sizeof leases);

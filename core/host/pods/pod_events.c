@@ -177,7 +177,7 @@ static void on_refused(void *ctx, const char *problem) {
     struct pod_events *events = ctx;
     if (!events->refusal_logged)
         log_fields(LOG_WARN,
-                   "the worker does not let the host watch Events: what happens to pods there is not seen; grant list "
+                   "the worker does not let the host watch Events: pods' Events there are not reported; grant list "
                    "and watch of events, or set podEvents: none",
                    {"cluster", events->scope->name}, {"error", problem});
     events->refusal_logged = true;
@@ -273,11 +273,10 @@ static void read_pod(void *ctx, const struct json *pod) {
 static void handle_refusal(struct pod_events *events, const char *problem) {
     events->reads_at_ns = events->now_ns + REFUSED_NS;
     if (!events->refusal_logged)
-        log_fields(
-            LOG_WARN,
-            "the worker does not let the host read pods or their owners: what happens to pods there is not told; "
-            "grant get and list of pods, or set podEvents: none",
-            {"cluster", events->scope->name}, {"error", problem});
+        log_fields(LOG_WARN,
+                   "the worker does not let the host read pods or their owners: pods' Events there are not reported; "
+                   "grant get and list of pods, or set podEvents: none",
+                   {"cluster", events->scope->name}, {"error", problem});
     events->refusal_logged = true;
 }
 

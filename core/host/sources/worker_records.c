@@ -230,7 +230,7 @@ static void report_failure(struct worker_records *records, enum reason reason, c
         return;
     records->told = reason;
     log_fields(LOG_WARN,
-               "workers cannot be recorded, so after a restart one that claims the uid of another may be used in its "
+               "workers cannot be recorded, so after a restart a worker that claims another's uid may be used in its "
                "place: the host must be allowed to create and patch the ConfigMap in its namespace",
                {"configmap", WORKERS_CONFIG_MAP}, {"error", message});
 }

@@ -139,10 +139,9 @@ static void on_refused(void *ctx, const char *problem) {
     object_watch_close(&other_part(part)->objects, CLOCK_NEVER);
     for (int p = 0; p < PARTS; p++)
         watch->parts[p].lost = false;
-    warn(watch,
-         "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
-         "nothing that asks for pods is placed there; \"wharf join\" for it again grants list and watch of both; "
-         "or set capacity: false for it");
+    warn(watch, "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
+                "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
+                "or set capacity: false for the worker");
     if (watch->posted != CAPACITY_UNKNOWN)
         post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
@@ -209,8 +208,8 @@ static void give_up(struct capacity_watch *watch, int64_t now_ns) {
     snprintf(watch->problem, sizeof watch->problem,
              "its nodes and pods exceed %zu bytes, a quarter of memory.perCluster (%zu nodes and %zu pods were listed)",
              budget->max_kept, size.nodes, size.pods);
-    warn(watch, "the worker has too many nodes and pods, so its free capacity is unknown, and nothing that asks for "
-                "pods is placed there; raise memory.perCluster, or set capacity: false for it");
+    warn(watch, "the worker has too many nodes and pods, so free capacity is unknown, and nothing that requests "
+                "pods is placed there; raise memory.perCluster, or set capacity: false for the worker");
     post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
 

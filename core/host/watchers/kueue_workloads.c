@@ -80,10 +80,11 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
         return true;
     }
     if (!workloads->over_reported)
-        log_fields(LOG_WARN,
-                   "the worker's Kueue Workloads exceed its memory budget: why further workloads are queued there is "
-                   "unknown; raise memory.perCluster",
-                   {"cluster", workloads->scope->name});
+        log_fields(
+            LOG_WARN,
+            "the worker's Kueue Workloads exceed its memory budget: reasons why further workloads are queued are "
+            "unknown; raise memory.perCluster",
+            {"cluster", workloads->scope->name});
     workloads->over_reported = true;
     return false;
 }

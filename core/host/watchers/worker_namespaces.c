@@ -58,7 +58,7 @@ static void on_refused(void *ctx, const char *problem) {
     struct worker_namespaces *all = ((struct namespace_part *)ctx)->all;
     if (!all->reported_refused)
         log_fields(LOG_INFO,
-                   "the worker does not let the host watch namespaces and resourcequotas: workloads that they reject "
+                   "the worker does not let the host watch namespaces and resourcequotas: workloads rejected by these "
                    "are tried again later only",
                    {"cluster", all->scope->name}, {"error", problem});
     all->reported_refused = true;
