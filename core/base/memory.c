@@ -43,3 +43,22 @@ void *array_next(void *array, size_t count, size_t size) {
         list = count <= SIZE_MAX / 2 ? resize(array, count * 2, size) : NULL;
     return list ? memset((char *)list + count * size, 0, size) : NULL;
 }
+
+void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts) {
+    size_t total = size;
+    const char *text;
+    for (size_t i = 0; i < n_texts; i++) {
+        memcpy(&text, (const char *)from + i * sizeof text, sizeof text);
+        total += strlen(text) + 1;
+    }
+    char *copy = malloc(total), *end = copy ? copy + size : NULL;
+    if (copy)
+        memcpy(copy, from, size);
+    for (size_t i = 0; copy && i < n_texts; i++) {
+        memcpy(&text, (const char *)from + i * sizeof text, sizeof text);
+        memcpy(copy + i * sizeof text, &end, sizeof end);
+        size_t len = strlen(text) + 1;
+        end = (char *)memcpy(end, text, len) + len;
+    }
+    return copy;
+}

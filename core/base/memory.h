@@ -28,4 +28,8 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t size);
 // be grown only by this function. NULL: out of memory; nothing changed. The caller increments `count`.
 void *array_next(void *array, size_t count, size_t size);
 
+// Copies a struct of `size` bytes that begins with `n_texts` members const char *, and these texts, into one block;
+// free(). No text is NULL. NULL: out of memory.
+void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts);
+
 #endif

@@ -19,19 +19,14 @@
 #define KIND_NONE SIZE_MAX
 #define NAME_BYTES ((size_t)317) // of a name, a uid, a group and version; the API server permits no longer ones
 
-struct known { // where an object belongs
+struct known {                                    // where an object belongs
+    const char *uid, *namespace_, *name, *mirror; // first members, see struct_copy_with_texts
+    size_t kind;                                  // KIND_NONE: to no mirror
     struct known *newer, *older;
-    char *uid;
-    size_t kind; // KIND_NONE: to no mirror
-    char *namespace_, *name, *mirror;
 };
 
 struct plural {
     char *key, *plural; // "batch/v1/Job"; plural NULL: not served
-};
-
-struct link_of_chain {
-    char *api_version, *kind, *namespace_, *name, *uid;
 };
 
 struct owner_chain {
@@ -42,8 +37,8 @@ struct owner_chain {
     int64_t full_ns; // of the bucket of requests
 
     bool busy;
-    struct owner_search search;            // `from` is links[0]
-    struct link_of_chain links[DEPTH_MAX]; // of the search
+    struct owner_search search;         // `from` is links[0]
+    struct owner_ref *links[DEPTH_MAX]; // of the search, up to `depth`
     size_t depth;
     uint64_t request; // 0: none in flight
     bool answered, asked_plural, fresh;
@@ -52,24 +47,9 @@ struct owner_chain {
     int64_t due_ns;
 };
 
-static void known_free(struct known *known) {
-    free(known->uid);
-    free(known->namespace_);
-    free(known->name);
-    free(known->mirror);
-    free(known);
-}
-
-static void link_clear(struct link_of_chain *link) {
-    char *texts[] = {link->api_version, link->kind, link->namespace_, link->name, link->uid};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-    *link = (struct link_of_chain){0};
-}
-
 static void clear_search(struct owner_chain *chain) {
     for (size_t i = 0; i < DEPTH_MAX; i++)
-        link_clear(&chain->links[i]);
+        free(TAKE(chain->links[i]));
     response_clear(&chain->answer);
     chain->depth = 0;
     chain->tries = 0;
@@ -96,7 +76,7 @@ void owner_chain_free(struct owner_chain *chain) {
     clear_search(chain);
     for (struct known *known = chain->newest, *next; known; known = next) {
         next = known->older;
-        known_free(known);
+        free(known);
     }
     size_t cursor = 0;
     for (struct plural *plural; (plural = map_next(&chain->plurals, &cursor));) {
@@ -124,7 +104,7 @@ static void link_newest(struct owner_chain *chain, struct known *known) {
 static void forget(struct owner_chain *chain, struct known *known) {
     map_remove(&chain->known, known->uid);
     unlink_known(chain, known);
-    known_free(known);
+    free(known);
 }
 
 void owner_chain_forget_none(struct owner_chain *chain) {
@@ -142,28 +122,22 @@ static void remember(struct owner_chain *chain, const char *uid, const struct po
         return;
     if (chain->known.count >= KNOWN_MAX)
         forget(chain, chain->oldest);
-    struct known *known = calloc(1, sizeof *known);
-    if (!known)
-        return;
-    known->uid = strdup(uid);
-    known->kind = mirror ? mirror->kind : KIND_NONE;
-    known->namespace_ = strdup(mirror ? mirror->namespace_ : "");
-    known->name = strdup(mirror ? mirror->name : "");
-    known->mirror = strdup(mirror ? mirror->uid : "");
-    if (!known->uid || !known->namespace_ || !known->name || !known->mirror ||
-        !map_put(&chain->known, known->uid, known)) {
-        known_free(known);
-        return;
-    }
-    link_newest(chain, known);
+    struct known wanted = {.uid = uid, .namespace_ = "", .name = "", .mirror = "", .kind = KIND_NONE};
+    if (mirror)
+        wanted = (struct known){uid, mirror->namespace_, mirror->name, mirror->uid, mirror->kind, NULL, NULL};
+    struct known *known = struct_copy_with_texts(&wanted, sizeof wanted, 4);
+    if (known && map_put(&chain->known, known->uid, known))
+        link_newest(chain, known);
+    else
+        free(known);
 }
 
 static void finish(struct owner_chain *chain, enum owner_outcome outcome, const struct pod_mirror *mirror,
                    const char *problem) {
     if (outcome == OWNER_FOUND || outcome == OWNER_NONE)
         for (size_t i = 0; i <= chain->depth; i++)
-            if (chain->links[i].uid && *chain->links[i].uid)
-                remember(chain, chain->links[i].uid, mirror);
+            if (chain->links[i] && *chain->links[i]->uid)
+                remember(chain, chain->links[i]->uid, mirror);
     struct owner_search search = chain->search;
     AUTO_TEXT said = problem ? strdup(problem) : NULL;
     clear_search(chain);
@@ -175,13 +149,12 @@ static bool is_name(const char *text) {
 }
 
 // False: out of memory, or no API server has such an object.
-static bool set_link(struct link_of_chain *link, const struct owner_ref *ref) {
+static bool set_link(struct owner_ref **link, const struct owner_ref *ref) {
     if (!is_name(ref->api_version) || !is_name(ref->kind) || !is_name(ref->namespace_) || !is_name(ref->name) ||
         !is_name(ref->uid))
         return false;
-    *link = (struct link_of_chain){strdup(ref->api_version), strdup(ref->kind), strdup(ref->namespace_),
-                                   strdup(ref->name), strdup(ref->uid)};
-    return link->api_version && link->kind && link->namespace_ && link->name && link->uid;
+    *link = struct_copy_with_texts(ref, sizeof *ref, 5);
+    return *link;
 }
 
 bool owner_chain_is_busy(const struct owner_chain *chain) {
@@ -233,7 +206,7 @@ static size_t group_length(const char *api_version) {
     return slash ? (size_t)(slash - api_version) : 0;
 }
 
-static size_t own_kind(const struct owner_chain *chain, const struct link_of_chain *link) {
+static size_t own_kind(const struct owner_chain *chain, const struct owner_ref *link) {
     size_t len = group_length(link->api_version);
     for (size_t k = 0; k < chain->scope->settings.n_kinds; k++) {
         const wharf_kind *abi = &chain->scope->settings.kinds[k]->abi;
@@ -245,7 +218,7 @@ static size_t own_kind(const struct owner_chain *chain, const struct link_of_cha
 }
 
 // The plural of the link's kind; NULL: not known. *none: the worker does not serve the kind.
-static const char *plural_of(const struct owner_chain *chain, const struct link_of_chain *link, bool *none) {
+static const char *plural_of(const struct owner_chain *chain, const struct owner_ref *link, bool *none) {
     size_t k = own_kind(chain, link);
     *none = false;
     if (k != KIND_NONE)
@@ -259,7 +232,7 @@ static const char *plural_of(const struct owner_chain *chain, const struct link_
 }
 
 // False: out of memory, or there are too many.
-static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *link, const struct json *list) {
+static bool learn_plural(struct owner_chain *chain, const struct owner_ref *link, const struct json *list) {
     const char *found = api_resources_plural(list, link->kind);
     found = found && is_name(found) ? found : NULL;
     struct plural *plural = chain->plurals.count < PLURALS_MAX ? calloc(1, sizeof *plural) : NULL;
@@ -276,7 +249,7 @@ static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *
     return known;
 }
 
-static void ask_plural(struct owner_chain *chain, const struct link_of_chain *link) {
+static void ask_plural(struct owner_chain *chain, const struct owner_ref *link) {
     AUTO_TEXT path = api_resources_version_path(link->api_version);
     chain->asked_plural = true;
     if (path)
@@ -285,7 +258,7 @@ static void ask_plural(struct owner_chain *chain, const struct link_of_chain *li
         finish(chain, OWNER_NONE, NULL, NULL);
 }
 
-static void ask_object(struct owner_chain *chain, const struct link_of_chain *link, const char *plural) {
+static void ask_object(struct owner_chain *chain, const struct owner_ref *link, const char *plural) {
     size_t len = group_length(link->api_version);
     AUTO_TEXT group = strndup(link->api_version, len);
     struct resource resource = {
@@ -298,7 +271,7 @@ static void ask_object(struct owner_chain *chain, const struct link_of_chain *li
 }
 
 // The object at the end of the chain has no controller: is this object a mirror?
-static void conclude(struct owner_chain *chain, const struct link_of_chain *link, const struct json *object) {
+static void conclude(struct owner_chain *chain, const struct owner_ref *link, const struct json *object) {
     size_t k = own_kind(chain, link);
     struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
     if (k == KIND_NONE || !mirror_is_ours(chain->scope->settings.kinds[k], chain->scope->origin, object) ||
@@ -312,7 +285,7 @@ static void conclude(struct owner_chain *chain, const struct link_of_chain *link
 }
 
 static void go_up(struct owner_chain *chain, const struct json *object) {
-    struct link_of_chain *link = &chain->links[chain->depth];
+    const struct owner_ref *link = chain->links[chain->depth];
     if (*link->uid && strcmp(link->uid, object_uid(object)) != 0) { // another one of that name
         finish(chain, OWNER_NONE, NULL, NULL);
         return;
@@ -344,7 +317,7 @@ static void take_answer(struct owner_chain *chain, struct moment now) {
     case REASON_OK:
         if (!chain->asked_plural)
             go_up(chain, chain->answer.value);
-        else if (!learn_plural(chain, &chain->links[chain->depth], chain->answer.value))
+        else if (!learn_plural(chain, chain->links[chain->depth], chain->answer.value))
             finish(chain, OWNER_FAILED, NULL, NULL);
         break;
     case REASON_NOT_FOUND:
@@ -377,7 +350,7 @@ bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, 
 
 // False: nothing more can be done now.
 static bool advance(struct owner_chain *chain, struct moment now) {
-    const struct link_of_chain *link = &chain->links[chain->depth];
+    const struct owner_ref *link = chain->links[chain->depth];
     struct pod_mirror mirror;
     bool found;
     if (!(chain->fresh && chain->depth == 0) && owner_chain_knows(chain, link->uid, &found, &mirror)) {

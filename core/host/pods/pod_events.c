@@ -4,11 +4,11 @@
 // begins with the first mirror, to send no request to a cluster that is refused. More failed pods of a mirror make the
 // watcher read these pods. With a client and a request budget of its own, the watcher delays nothing else.
 #include "core/adapter/phase.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods/owner_chain.h"
-#include "core/host/pods/pod_oom.h"
 #include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 #include "core/kube/client/meter.h"
@@ -25,12 +25,12 @@
 #define SEEN_MAX 512                   // reported OOM kills
 #define FAILURES_MAX 1024              // mirrors whose number of failures is remembered
 
-struct pod_search { // a note whose mirror is searched
-    struct pod_search *next;
-    char *api_version, *kind, *namespace_, *name, *uid; // where the search begins
-    char *pod, *pod_uid, *reason, *text;
+struct pod_search {        // a note whose mirror is searched
+    struct owner_ref from; // where the search begins; first member, see struct_copy_with_texts
+    const char *pod, *pod_uid, *reason, *text;
     bool warning, fresh;
     uint64_t hash; // of pod, reason and text
+    struct pod_search *next;
 };
 
 struct failures { // of a mirror, by the hash of its uid
@@ -64,13 +64,6 @@ struct pod_events {
     size_t n_seen; // ever
     struct failures failures[FAILURES_MAX];
 };
-
-static void waiting_free(struct pod_search *w) {
-    char *texts[] = {w->api_version, w->kind, w->namespace_, w->name, w->uid, w->pod, w->pod_uid, w->reason, w->text};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-    free(w);
-}
 
 static void add(struct pod_events *events, const struct pod_note *note) {
     if (!pod_groups_add(events->groups, events->now_ns, note))
@@ -120,26 +113,10 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
         return;
     bool room = events->n_waiting < WAITING_MAX && is_name(from->api_version) && is_name(from->kind) &&
                 is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
-    struct pod_search *w = room ? calloc(1, sizeof *w) : NULL;
+    struct pod_search wanted = {*from,         note->pod, note->pod_uid, note->reason, note->text,
+                                note->warning, fresh,     hash,          NULL};
+    struct pod_search *w = room ? struct_copy_with_texts(&wanted, sizeof wanted, 9) : NULL;
     if (!w) {
-        meter_pods(events->meter, METER_PODS_CROWDED, 1);
-        return;
-    }
-    *w = (struct pod_search){.api_version = strdup(from->api_version),
-                             .kind = strdup(from->kind),
-                             .namespace_ = strdup(from->namespace_),
-                             .name = strdup(from->name),
-                             .uid = strdup(from->uid),
-                             .pod = strdup(note->pod),
-                             .pod_uid = strdup(note->pod_uid),
-                             .reason = strdup(note->reason),
-                             .text = strdup(note->text),
-                             .warning = note->warning,
-                             .fresh = fresh,
-                             .hash = hash};
-    if (!w->api_version || !w->kind || !w->namespace_ || !w->name || !w->uid || !w->pod || !w->pod_uid || !w->reason ||
-        !w->text) {
-        waiting_free(w);
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
         return;
     }
@@ -193,11 +170,10 @@ static void stop(void *state) {
     owner_chain_free(events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
-    if (events->current)
-        waiting_free(events->current);
+    free(events->current);
     for (struct pod_search *w = events->first, *next; w; w = next) {
         next = w->next;
-        waiting_free(w);
+        free(w);
     }
     for (size_t i = 0; i < events->n_looks; i++)
         free(events->looks[i]);
@@ -236,11 +212,6 @@ static struct error *start(const struct cluster_scope *scope, void **state) {
     return error;
 }
 
-struct oom { // of one pod
-    struct pod_events *events;
-    const struct json *pod;
-};
-
 static bool is_new_kill(struct pod_events *events, uint64_t id) {
     for (size_t i = 0; i < SEEN_MAX && i < events->n_seen; i++)
         if (events->seen[i] == id)
@@ -249,25 +220,54 @@ static bool is_new_kill(struct pod_events *events, uint64_t id) {
     return true;
 }
 
-static void on_oom(void *ctx, const char *text, uint64_t id) {
-    const struct oom *oom = ctx;
-    const struct json *owner = object_controller(oom->pod);
-    if (!owner || !is_new_kill(oom->events, id))
+// Reports a container that was killed because it exceeded its memory limit: no Event does.
+static void put_kill(struct pod_events *events, const struct json *pod, const char *text, uint64_t id) {
+    const struct json *owner = object_controller(pod);
+    if (!owner || !is_new_kill(events, id))
         return;
     struct owner_ref from = {json_string_or(json_get(owner, "apiVersion"), ""),
-                             json_string_or(json_get(owner, "kind"), ""), object_namespace(oom->pod),
+                             json_string_or(json_get(owner, "kind"), ""), object_namespace(pod),
                              json_string_or(json_get(owner, "name"), ""), json_string_or(json_get(owner, "uid"), "")};
-    struct pod_note note = {.pod = object_name(oom->pod),
-                            .pod_uid = object_uid(oom->pod),
-                            .reason = "OOMKilled",
-                            .warning = true,
-                            .text = text};
-    put(oom->events, &from, &note, false);
+    struct pod_note note = {
+        .pod = object_name(pod), .pod_uid = object_uid(pod), .reason = "OOMKilled", .warning = true, .text = text};
+    put(events, &from, &note, false);
+}
+
+static const char *memory_limit(const struct json *pod, const char *container) {
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct json *c = json_first(json_path(pod, "spec", lists[i], NULL)); c; c = json_next(c))
+            if (text_equal(json_string(json_get(c, "name")), container))
+                return json_string(json_path(c, "resources", "limits", "memory", NULL));
+    return NULL;
+}
+
+static void read_container(struct pod_events *events, const struct json *pod, const struct json *status,
+                           const char *state) {
+    const struct json *ended = json_path(status, state, "terminated", NULL);
+    const char *name = json_string_or(json_get(status, "name"), "");
+    int64_t at_ns = 0;
+    if (!text_equal(json_string(json_get(ended, "reason")), "OOMKilled") ||
+        !clock_parse_rfc3339(json_string_or(json_get(ended, "finishedAt"), ""), &at_ns) ||
+        at_ns < events->since_wall_ns)
+        return;
+    const char *limit = memory_limit(pod, name);
+    AUTO_TEXT text = text_format("container %s was killed because it exceeded its memory limit%s%s%s", name,
+                                 limit ? " (" : "", limit ? limit : "", limit ? ")" : "");
+    uint64_t id = text_hash(text_hash(TEXT_HASH, object_uid(pod)), name);
+    id = text_hash(id, json_string_or(json_get(ended, "containerID"), ""));
+    id = text_hash(id, json_string_or(json_get(ended, "finishedAt"), ""));
+    if (text)
+        put_kill(events, pod, text, id);
 }
 
 static void read_pod(void *ctx, const struct json *pod) {
-    struct oom oom = {ctx, pod};
-    pod_oom_each(pod, oom.events->since_wall_ns, on_oom, &oom);
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct json *s = json_first(json_path(pod, "status", lists[i], NULL)); s; s = json_next(s)) {
+            read_container(ctx, pod, s, "state");
+            read_container(ctx, pod, s, "lastState");
+        }
 }
 
 static void handle_refusal(struct pod_events *events, const char *problem) {
@@ -291,7 +291,7 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
     }
     if (outcome == OWNER_REFUSED)
         handle_refusal(events, problem);
-    waiting_free(w);
+    free(w);
 }
 
 static struct pod_search *take_waiting(struct pod_events *events) {
@@ -306,7 +306,7 @@ static struct pod_search *take_waiting(struct pod_events *events) {
 // Drops waiting notes while the worker refuses reads.
 static void drop_waiting(struct pod_events *events) {
     while (events->first) {
-        waiting_free(take_waiting(events));
+        free(take_waiting(events));
         meter_pods(events->meter, METER_PODS_UNREAD, 1);
     }
 }
@@ -321,9 +321,9 @@ static int64_t search(struct pod_events *events, struct moment now) {
             return CLOCK_NEVER;
         }
         struct pod_search *w = events->current = take_waiting(events);
-        struct owner_search wanted = {.from = {w->api_version, w->kind, w->namespace_, w->name, w->uid},
+        struct owner_search wanted = {.from = w->from,
                                       .fresh = w->fresh,
-                                      .read = strcmp(w->kind, "Pod") == 0 ? read_pod : NULL,
+                                      .read = strcmp(w->from.kind, "Pod") == 0 ? read_pod : NULL,
                                       .done = on_owner,
                                       .ctx = events};
         if (!owner_chain_find(events->chain, &wanted))
