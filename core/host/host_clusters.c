@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of clusters. A number is free for reuse after the last reference to its former worker.
+#include "core/base/thread.h"
 #include "core/host/host_internal.h"
 
 #include <stdlib.h>
@@ -68,9 +69,8 @@ void clusters_vacate(struct host *host, struct host_cluster *cluster) {
     worker_spec_clear(&cluster->spec);
     worker_settings_clear(&cluster->posted);
     free(cluster->name);
-    pthread_mutex_lock(&host->snapshot_mutex); // other threads read the meter
+    AUTO_LOCK(&host->snapshot_mutex); // other threads read the meter
     *cluster = (struct host_cluster){.index = cluster->index, .open_at_ns = CLOCK_NEVER};
-    pthread_mutex_unlock(&host->snapshot_mutex);
 }
 
 struct error *clusters_init(struct host *host) {

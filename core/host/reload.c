@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/host_internal.h"
 
 #include <stdlib.h>
@@ -66,21 +67,19 @@ void reload_notes_free(struct reload_notes *notes) {
 }
 
 void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
-    pthread_mutex_lock(&host->snapshot_mutex);
+    AUTO_LOCK(&host->snapshot_mutex);
     struct reload_note *note = &host->snapshot.notes.reload;
     (void)text_set(&note->message, message);
     note->at_wall_ns = wall_ns;
     note->successful = successful;
     if (successful)
         note->success_wall_ns = wall_ns;
-    pthread_mutex_unlock(&host->snapshot_mutex);
 }
 
 void host_report_sources(struct host *host, struct source_note *notes, size_t count) {
-    pthread_mutex_lock(&host->snapshot_mutex);
+    AUTO_LOCK(&host->snapshot_mutex);
     struct reload_notes *live = &host->snapshot.notes;
     source_notes_free(live->sources, live->n_sources);
     live->sources = notes;
     live->n_sources = count;
-    pthread_mutex_unlock(&host->snapshot_mutex);
 }

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 #include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
 #include "core/kube/transport/loop.h"
@@ -111,12 +112,11 @@ static struct error *make(struct election_thread *thread) {
 }
 
 static void publish(struct election_thread *thread) {
-    pthread_mutex_lock(&thread->mutex);
+    AUTO_LOCK(&thread->mutex);
     thread->state = *election_state(thread->election);
     thread->left = election_has_left(thread->election);
     if (thread->left)
         pthread_cond_broadcast(&thread->changed);
-    pthread_mutex_unlock(&thread->mutex);
 }
 
 static int64_t tick(void *ctx, struct moment now) {
@@ -172,12 +172,10 @@ static void drop(void *ctx) {
 static void wait_until_left(struct election_thread *thread, int64_t for_ns) {
     int64_t at_ns = clock_ticks() + for_ns;
     struct timespec until = {.tv_sec = (time_t)(at_ns / CLOCK_SECOND), .tv_nsec = (long)(at_ns % CLOCK_SECOND)};
-    pthread_mutex_lock(&thread->mutex);
+    AUTO_LOCK(&thread->mutex);
     while (!thread->left && pthread_cond_timedwait(&thread->changed, &thread->mutex, &until) == 0)
         continue;
-    bool left = thread->left;
-    pthread_mutex_unlock(&thread->mutex);
-    if (!left && is_on(thread))
+    if (!thread->left && is_on(thread))
         log_plain(LOG_WARN, "the Lease could not be released in time and has to expire");
 }
 
@@ -192,9 +190,8 @@ void election_thread_leave(struct election_thread *thread, int64_t for_ns) {
 }
 
 void election_thread_read(struct election_thread *thread, struct election_state *state) {
-    pthread_mutex_lock(&thread->mutex);
+    AUTO_LOCK(&thread->mutex);
     *state = thread->state;
-    pthread_mutex_unlock(&thread->mutex);
 }
 
 void election_thread_free(struct election_thread *thread) {

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/sources/source_items.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/sources/worker_source.h"
@@ -58,10 +59,9 @@ static const struct worker_source_kind *kind_of(const struct source_watch *c) {
 
 static void wake_watcher(void *ctx) {
     struct source_objects *objects = ctx;
-    pthread_mutex_lock(&objects->mutex);
+    AUTO_LOCK(&objects->mutex);
     if (objects->attached)
         host_step_watchers(objects->host);
-    pthread_mutex_unlock(&objects->mutex);
 }
 
 void source_objects_configure(struct source_objects *objects, const struct config *config) {
@@ -445,9 +445,7 @@ void source_objects_free(struct source_objects *objects) {
 
 struct error *source_objects_attach(struct source_objects *objects) {
     static const struct watcher row = {.start = start_watcher, .step = step_watcher, .stop = stop_watcher};
-    pthread_mutex_lock(&objects->mutex);
+    AUTO_LOCK(&objects->mutex);
     objects->attached = host_attach(objects->host, &row, objects);
-    bool attached = objects->attached;
-    pthread_mutex_unlock(&objects->mutex);
-    return attached ? NULL : error_no_memory();
+    return objects->attached ? NULL : error_no_memory();
 }

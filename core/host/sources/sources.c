@@ -5,6 +5,7 @@
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/sources/worker_source.h"
 
 #include <pthread.h>
@@ -233,15 +234,14 @@ void sources_free(struct sources *sources) {
 
 void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
                  struct source_note *notes, size_t n_notes) {
-    pthread_mutex_lock(&sources->mutex);
+    AUTO_LOCK(&sources->mutex);
     clear_list(&sources->lists[source]);
     sources->lists[source] = (struct source_list){.specs = specs, .count = count, .notes = notes, .n_notes = n_notes};
     publish_workers(sources);
-    pthread_mutex_unlock(&sources->mutex);
 }
 
 void sources_override(struct sources *sources, struct worker_override *list, size_t count) {
-    pthread_mutex_lock(&sources->mutex);
+    AUTO_LOCK(&sources->mutex);
     worker_overrides_free(sources->overrides, sources->n_overrides);
     sources->overrides = list;
     sources->n_overrides = count;
@@ -249,13 +249,11 @@ void sources_override(struct sources *sources, struct worker_override *list, siz
         qsort(list, count, sizeof *list, compare_overrides);
     sources->overridden = true;
     publish_workers(sources);
-    pthread_mutex_unlock(&sources->mutex);
 }
 
 void sources_set_removal(struct sources *sources, enum removal removal) {
-    pthread_mutex_lock(&sources->mutex);
+    AUTO_LOCK(&sources->mutex);
     sources->removal = removal;
-    pthread_mutex_unlock(&sources->mutex);
 }
 
 struct error *sources_set_config(struct sources *sources, const struct config *config) {

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/engine/store/store.h"
 #include "core/kube/client/client.h"
 
@@ -109,7 +110,7 @@ bool worker_records_set(struct worker_records *records, const char *name, const 
     struct worker_record record;
     if (!fill_record(&record, name, uid, source))
         return false;
-    pthread_mutex_lock(&records->mutex);
+    AUTO_LOCK(&records->mutex);
     struct worker_record *place = find_record(records, name);
     if (place)
         record_clear(place);
@@ -118,7 +119,6 @@ bool worker_records_set(struct worker_records *records, const char *name, const 
     if (place)
         *place = record;
     records->changed = place;
-    pthread_mutex_unlock(&records->mutex);
     if (!place)
         record_clear(&record);
     return place;
@@ -138,9 +138,8 @@ void worker_records_see(struct worker_records *records, const struct json *map) 
     free(version);
     json_free(recorded);
     records->is_seen |= good;
-    pthread_mutex_lock(&records->mutex);
+    AUTO_LOCK(&records->mutex);
     records->changed = true;
-    pthread_mutex_unlock(&records->mutex);
 }
 
 // The annotation that a worker has; NULL: none.
@@ -204,12 +203,11 @@ static struct json *collect_changes(struct worker_records *records) {
     AUTO_JSON annotations = json_new_object();
     bool good = annotations;
     records->again = false;
-    pthread_mutex_lock(&records->mutex);
+    AUTO_LOCK(&records->mutex);
     for (size_t i = 0; good && i < records->count && json_size(annotations) < WRITE_MAX; i++)
         good = add_annotation(records, &records->list[i], annotations);
     forget_left(records);
     records->changed = false;
-    pthread_mutex_unlock(&records->mutex);
     return good && json_size(annotations) > 0 ? TAKE(annotations) : NULL;
 }
 

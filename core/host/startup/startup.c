@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/host/startup/startup_internal.h"
 #include "core/kube/api/requests.h"
 
@@ -40,10 +41,9 @@ void startup_free(struct startup *startup) {
 }
 
 static void set_problem(struct startup *startup, char *problem) {
-    pthread_mutex_lock(&startup->mutex);
+    AUTO_LOCK(&startup->mutex);
     free(startup->problem);
     startup->problem = problem;
-    pthread_mutex_unlock(&startup->mutex);
 }
 
 void startup_settle(struct startup *startup, struct question *question) {
@@ -144,10 +144,8 @@ bool startup_is_over(struct startup *startup) {
 }
 
 char *startup_problem(struct startup *startup) {
-    pthread_mutex_lock(&startup->mutex);
-    char *copy = startup->problem ? strdup(startup->problem) : NULL;
-    pthread_mutex_unlock(&startup->mutex);
-    return copy;
+    AUTO_LOCK(&startup->mutex);
+    return startup->problem ? strdup(startup->problem) : NULL;
 }
 
 const char *startup_origin(const struct startup *startup) {

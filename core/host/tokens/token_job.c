@@ -94,12 +94,10 @@ struct error *token_job_start(struct endpoint *endpoint, const struct token_job_
 }
 
 bool token_job_result(struct token_job *job, char **token, struct error **error) {
-    pthread_mutex_lock(&job->mutex);
-    bool done = job->done;
+    AUTO_LOCK(&job->mutex);
     *token = TAKE(job->token);
     *error = TAKE(job->error);
-    pthread_mutex_unlock(&job->mutex);
-    return done;
+    return job->done;
 }
 
 void token_job_leave(struct token_job *job) {
