@@ -67,7 +67,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 }
 
 void act_reconcile(struct engine *engine, struct entry *entry) {
-    heap_remove(&engine->timers, &entry->timer); // the decisions set the timer anew
+    heap_remove(&engine->queue.timers, &entry->timer); // the decisions set the timer anew
     if (!shard_is_held(engine, entry)) {
         stand_by(engine, entry);
         return;

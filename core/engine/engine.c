@@ -35,13 +35,12 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->kinds = options->kinds;
     engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
-    engine->adopt_until_ns = options->adopt_until_ns;
-    engine->processor = options->processor;
+    engine->queue.processor = options->processor;
     engine->now = now;
     engine->placing = true;
-    engine->random.state = options->seed;
+    engine->random.state = engine->seed = options->seed;
     engine->wake_ns = CLOCK_NEVER;
-    heap_init(&engine->timers);
+    heap_init(&engine->queue.timers);
     struct error *error = begin(engine, options);
     if (error)
         engine_free(engine);
@@ -63,7 +62,13 @@ void engine_free(struct engine *engine) {
 
 // Parts later in the table have queues of entries, and entries have timers.
 static void end_store(struct engine *engine) {
-    heap_free(&engine->timers);
+    for (size_t k = 0; k < engine->store.n_kinds && engine->store.maps; k++) {
+        size_t cursor = 0;
+        for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));)
+            if (e->workload->facts.exists)
+                EACH_PART(part, workload_ends) part->workload_ends(engine, e);
+    }
+    heap_free(&engine->queue.timers);
     store_free(&engine->store);
 }
 
@@ -85,7 +90,8 @@ static void take_event(struct engine *engine, struct engine_event *event) {
 // Reconciles a batch of entries. Costly ones end the step, so that events of other clusters come in between.
 static void reconcile_some(struct engine *engine, struct entry *(*next)(struct engine *engine), int64_t until_ns) {
     struct entry *entry;
-    for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->charged_ns < until_ns) && (entry = next(engine)); i++) {
+    for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->queue.charged_ns < until_ns) && (entry = next(engine));
+         i++) {
         size_t lane = queue_lane(engine, entry);
         act_reconcile(engine, entry);
         queue_charge(engine, lane);
@@ -93,14 +99,14 @@ static void reconcile_some(struct engine *engine, struct entry *(*next)(struct e
 }
 
 static void queue_due(struct engine *engine) {
-    for (struct timer *t; (t = heap_first(&engine->timers)) && t->at_ns <= engine->now.mono_ns;) {
-        heap_remove(&engine->timers, t);
+    for (struct timer *t; (t = heap_first(&engine->queue.timers)) && t->at_ns <= engine->now.mono_ns;) {
+        heap_remove(&engine->queue.timers, t);
         queue_entry(engine, (struct entry *)(void *)t);
     }
 }
 
 static int64_t due_ns(struct engine *engine) {
-    const struct timer *first = heap_first(&engine->timers);
+    const struct timer *first = heap_first(&engine->queue.timers);
     int64_t at_ns = engine->stats.queued > 0 ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     EACH_PART(part, due_ns) at_ns = clock_earlier(at_ns, part->due_ns(engine));
     return at_ns;
@@ -121,8 +127,8 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->now = event->now;
     engine->events_before = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
-    engine->charged_ns = engine->processor ? engine->processor() : 0;
-    int64_t until_ns = engine->charged_ns + ENGINE_COSTLY_NS;
+    engine->queue.charged_ns = engine->queue.processor ? engine->queue.processor() : 0;
+    int64_t until_ns = engine->queue.charged_ns + ENGINE_COSTLY_NS;
     take_event(engine, event);
     EACH_PART(part, tick) part->tick(engine);
     queue_due(engine);

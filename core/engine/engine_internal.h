@@ -22,41 +22,104 @@
 struct call_clock;
 struct capacity;
 struct changes;
-struct identity;
-struct orphan_count;
+struct kueue_status;
 struct namespace_labels;
 struct pace;
 struct request_in_flight;
 struct placement_settings;
+struct rival;
 struct shard;
 struct unknown_worker;
-struct unsealed_log;
 struct watch_state;
 
-struct status_bytes { // writes caused by the mirrors of a worker, see status_budget.h
+// The state of the parts. A member of struct engine, struct engine_cluster or struct workload that has the name of a
+// folder is used there only (membership: clusters); the rest is read by all.
+
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_MANAGEMENT, // it is the management cluster
+    REFUSAL_DUPLICATE,  // it has the uid of another worker, which goes before
+    REFUSAL_OTHER       // a different cluster than at first, or than the one that joined
+};
+
+struct identity { // of one cluster, see identity.c
+    bool read;    // since the last connection was lost
+    bool known;   // was read once, or found to be unreadable
+    bool unknown_reported;
+    bool pinned;         // `first` is that of its Secret
+    uint64_t identified; // its place in the order of those that were identified and not refused; 0: none yet
+    enum refusal refusal;
+    size_t duplicate_of;
+    char first[STORE_UID_MAX], uid[STORE_UID_MAX]; // the first and the last uid read; "": none
+    char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
+};
+
+// The orphans of one worker, see orphans.c.
+struct orphan_count {
+    size_t names, bytes; // their number and text size, also before the lists are complete
+    uint32_t waiting;    // not released yet
+    uint32_t released;   // released in the window
+    int64_t window_ns;   // when it began
+    size_t excess;       // of mirrors with a workload, see large_mirrors.h
+};
+
+struct cluster_membership { // see clusters/
+    enum contact contact;
+    uint64_t join;          // when it joined, in the order of joining
+    int64_t moves_since_ns; // since when it is drained by moving
+    // Since when several attempts in a row to reach it failed, until one succeeds; 0: they do not. Watches may be open.
+    int64_t refused_since_ns;
+    struct identity identity;
+};
+
+struct cluster_placement { // see completions.h
+    struct recent finished;
+    struct durations *durations; // of those that are compared; NULL: none
+    uint16_t fast;               // the last 16 that were compared, a bit each: far faster than elsewhere
+};
+
+struct unsealed_log { // throttles the log line about foreign objects with the host's marks
+    struct throttle throttle;
+    int64_t next_ns;
+};
+
+struct status_bytes { // that a worker's mirrors cause to be written, see status_budget.h
     int64_t full_ns, closed_until_ns;
     bool reported;
 };
 
-struct worker_slot {                 // one cluster's number
-    struct worker_settings settings; // owned
-    uint64_t join;                   // when it joined, in the order of joining
-    int64_t moves_since_ns;          // start of a drain that moves workloads
-    // Start of a series of failed connection attempts, until one succeeds; 0: none. Watches may be open.
-    int64_t refused_since_ns;
-    struct status_bytes statuses;
-    struct recent finished;      // see completions.h
-    struct durations *durations; // run times, see completions.h; NULL: none
-    uint16_t fast;               // the last 16 comparisons, a bit each: far faster than elsewhere
-    struct fence fence;
+struct lane { // of entries to reconcile, see queue.h
+    struct entry *first, *last;
+    int64_t used_ns; // of the engine's time, for its turn: nothing is saved up while it is empty
+    struct engine_time time;
 };
 
-struct placement_queue { // see placement_queue.h
-    struct fair_queue waiting;
-    size_t left, misses; // of the round
-    bool freed, trying;
-    struct entry *tried;
-    int64_t next_ns;
+struct engine_cluster {              // one number
+    char *name;                      // [0] "management"; NULL: no worker has this number
+    struct worker_settings settings; // owned
+    struct lane lane;
+    struct cluster_membership membership;
+    struct fence fence;
+    struct orphan_count limits;
+    struct unsealed_log observe;
+    struct cluster_placement placement;
+    struct pace *request;
+    struct status_bytes status;
+};
+
+struct engine_membership { // see clusters/
+    uint64_t joins;
+    uint64_t identified; // clusters, ever
+    struct map missing;  // struct unknown_worker, by name
+};
+
+struct engine_fence {
+    uint32_t epoch;               // how often it was enabled while the engine runs
+    int64_t begun_ns[SHARDS_MAX]; // of shards, see fence_begin
+};
+
+struct engine_kueue {
+    int64_t absent_until_ns; // the management cluster has no Kueue; checked again then
 };
 
 struct limit {          // see limit.h
@@ -67,10 +130,21 @@ struct limit {          // see limit.h
     uint64_t shards;    // held at the last check, see shard_mask
 };
 
-struct lane { // of entries to reconcile, see queue.h
-    struct entry *first, *last;
-    int64_t used_ns; // processor time, for the turn; an empty lane saves nothing up
-    struct engine_time time;
+struct engine_limits {
+    struct limit admission;
+    bool room_grew; // settings.max_orphans did, since the last step
+};
+
+struct engine_observe {
+    int64_t adopt_until_ns; // see engine_options
+};
+
+struct placement_queue { // see placement_queue.h
+    struct fair_queue waiting;
+    size_t left, misses; // of the round
+    bool freed, trying;
+    struct entry *tried;
+    int64_t next_ns;
 };
 
 struct namespace_waiters { // see namespace_retry.h
@@ -78,9 +152,40 @@ struct namespace_waiters { // see namespace_retry.h
     size_t count, capacity;
 };
 
-struct pace_options { // see engine_options
-    unsigned window_max;
-    uint64_t seed;
+struct engine_placement {
+    struct placement_settings *rules;
+    struct namespace_labels *namespace_labels;
+    struct placement_queue queue; // workloads that wait for a worker with maxActive
+    struct namespace_waiters namespace_waiters;
+    bool workers_are_limited; // some has maxActive
+};
+
+struct engine_report {
+    int64_t pod_reports_full_ns; // of the bucket of remarks, see remark.c
+};
+
+struct engine_requests {
+    struct request_in_flight *requests;
+    size_t n_requests, cap_requests, in_flight;
+    uint32_t free_request; // index + 1, 0: none
+    size_t turn_of;        // see pacing_next
+    unsigned window_max;   // see engine_options
+};
+
+struct engine_shards {  // see shard.h
+    struct shard *list; // NULL: all entries are this host's
+    uint32_t count;
+};
+
+struct engine_status {
+    struct throttle other_hosts; // writes by another host with the same origin
+};
+
+struct engine_queue { // see queue.h
+    struct heap timers;
+    int64_t lane_level_ns; // lane.used_ns of the one that was served last
+    int64_t charged_ns;    // engine_options.processor up to which time was charged
+    int64_t (*processor)(void);
 };
 
 struct startup_grace {
@@ -90,63 +195,43 @@ struct startup_grace {
 };
 
 struct engine {
-    struct engine_settings settings; // texts are owned, those of placement by `placement`
+    struct engine_settings settings; // texts are owned, those of placement by placement.rules
     char *origin;
-    char **names;              // of clusters; [0] "management"; NULL: no worker has this number
-    struct worker_slot *slots; // of clusters
-    uint64_t joins;
-    size_t n_clusters;
-    struct map unknown; // struct unknown_worker, by name
-    struct placement_settings *placement;
-    struct namespace_labels *namespace_labels;
-    struct placement_queue placement_queue; // workloads that wait for a worker with maxActive
-    struct namespace_waiters namespace_waiters;
-    bool workers_are_limited; // some has maxActive
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
-    int64_t adopt_until_ns;        // see engine_options
-    struct unsealed_log *unsealed; // of clusters
-    int64_t no_kueue_until_ns;     // no Kueue in the management cluster; next check
     bool placing;
-    struct startup_grace startup_grace;
-    uint32_t fence_epoch;         // how often fencing was enabled while the engine runs
-    bool room_grew;               // settings.max_orphans grew since the last step
-    struct orphan_count *orphans; // of clusters
-    struct identity *identities;  // of clusters
-    uint64_t identified;          // of these, ever
-    struct limit limit;
+    uint64_t seed;
     struct random random;
     struct store store;
-    struct heap timers;
-    struct changes *changes;
-    enum contact *contacts;        // of clusters
-    struct watch_state *watches;   // [cluster * n_kinds + kind]
+    struct engine_cluster *clusters;
+    size_t n_clusters;
+    struct watch_state *watches;   // [cluster * n_kinds + kind], see cluster_watch
     struct worker_facts **workers; // [kind][cluster]
-    struct request_in_flight *requests;
-    size_t n_requests, cap_requests, in_flight;
-    uint32_t free_request; // index + 1, 0: none
-    struct lane *lanes;    // of clusters, see queue.h
-    int64_t lane_level_ns; // lane.used_ns of the lane served last
-    int64_t charged_ns;    // engine_options.processor at the last charge
-    int64_t (*processor)(void);
-    struct pace **paces; // of clusters
-    struct pace_options pacing;
-    size_t turn_of;              // see pacing_next
-    int64_t pod_reports_full_ns; // when the bucket is full again, see pod_report.c
-    struct throttle other_hosts; // writes by another host with the same origin
-    struct shard *shards;        // see shard.h; NULL: this host handles all entries
-    uint32_t n_shards;
-    int64_t fence_begun_ns[SHARDS_MAX]; // of shards, see fence_begin
-    struct capacity *capacity;          // NULL: the capacity of no worker is tracked
     struct stats stats;
-    struct moment now;
-    int64_t stepped_ns;       // of the step before (monotonic)
-    size_t events_before;     // of update, when the step began
-    int64_t wake_ns;          // due time of the next step, by the last update
     struct call_clock *clock; // of adapter calls
-    int64_t received_ns;      // of the current event
-    struct update *update;    // of the current step
+    // Of the current step.
+    struct moment now;
+    int64_t stepped_ns;   // of the step before (monotonic)
+    int64_t received_ns;  // of the current event
+    int64_t wake_ns;      // when the next step is due, as the last one said
+    size_t events_before; // of update, when the step began
+    struct update *update;
+    // Of the parts.
+    struct engine_queue queue;
+    struct startup_grace startup_grace;
+    struct capacity *capacity; // NULL: no worker's nodes are looked at
+    struct changes *history;
+    struct engine_fence fence;
+    struct engine_kueue kueue;
+    struct engine_limits limits;
+    struct engine_membership membership;
+    struct engine_observe observe;
+    struct engine_placement placement;
+    struct engine_report report;
+    struct engine_requests request;
+    struct engine_shards shard;
+    struct engine_status status;
 };
 
 #endif

@@ -6,18 +6,9 @@
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/namespace_labels.h"
 #include "core/engine/placement/placement_queue.h"
 #include "core/engine/placement/placement_view.h"
 #include "core/engine/report/report.h"
-
-struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
-    char space[254];
-    entry_namespace(entry, space);
-    struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
-    subject.labels_known = namespace_labels_of(engine->namespace_labels, space, &subject.labels);
-    return subject;
-}
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
@@ -54,8 +45,8 @@ bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry
 
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry) {
     if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        return entry->workload->facts.cluster ? engine->names[entry->workload->facts.cluster] : NULL;
-    return entry->workload->unknown ? entry->workload->unknown->name : NULL;
+        return entry->workload->facts.cluster ? engine->clusters[entry->workload->facts.cluster].name : NULL;
+    return unknown_name(entry);
 }
 
 static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
@@ -71,7 +62,7 @@ static void report_held(struct engine *engine, struct entry *entry, const struct
                 "cluster %s has a mirror of attempt %u that the annotations do not name and that cannot be proven to "
                 "be this host's: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
                 " and " MARK_ATTEMPT,
-                engine->names[m->facts.cluster], m->facts.attempt);
+                engine->clusters[m->facts.cluster].name, m->facts.attempt);
     }
 }
 

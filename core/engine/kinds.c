@@ -20,7 +20,7 @@ static bool grow_tables(struct engine *engine, size_t to) {
     size_t from = engine->n_kinds;
     if (!table_grow(&engine->workers, from, to, sizeof(struct worker_facts *)) ||
         !table_grow(&engine->stats.kinds, from, to, sizeof *engine->stats.kinds) ||
-        !store_grow(&engine->store, to, engine->pacing.seed))
+        !store_grow(&engine->store, to, engine->seed))
         return false;
     for (size_t c = 0; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c) &&

@@ -34,8 +34,10 @@ struct part {
     void (*step_ends)(struct engine *engine);
     int64_t (*due_ns)(struct engine *engine);
 
-    // Before the decision about an entry of a shard that this host holds; replaces the decision if another host holds
-    // the shard.
+    // A version of the entry's workload is about to be read; `had`: it is not the first one.
+    void (*seen)(struct engine *engine, struct entry *entry, const struct json *object, bool had);
+
+    // Before the decision about an entry whose shard this host holds; instead of a decision, where another host does.
     void (*before)(struct engine *engine, struct entry *entry);
     void (*stand_by)(struct engine *engine, struct entry *entry);
     // The facts of the part about the entry.

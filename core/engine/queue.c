@@ -14,11 +14,12 @@ size_t queue_lane(const struct engine *engine, const struct entry *entry) {
 }
 
 void queue_charge(struct engine *engine, size_t cluster) {
-    int64_t now_ns = engine->processor ? engine->processor() : 0, took_ns = now_ns - engine->charged_ns;
-    engine->charged_ns = now_ns;
+    int64_t now_ns = engine->queue.processor ? engine->queue.processor() : 0,
+            took_ns = now_ns - engine->queue.charged_ns;
+    engine->queue.charged_ns = now_ns;
     if (cluster >= engine->n_clusters)
         return;
-    struct lane *lane = &engine->lanes[cluster];
+    struct lane *lane = &engine->clusters[cluster].lane;
     lane->used_ns += clock_later(took_ns, LEAST_NS);
     lane->time.spent_ns += took_ns;
     if (took_ns > ENGINE_COSTLY_NS)
@@ -30,13 +31,13 @@ void queue_entry(struct engine *engine, struct entry *entry) {
         return;
     entry->queued = true;
     entry->next_queued = NULL;
-    struct lane *lane = &engine->lanes[queue_lane(engine, entry)];
+    struct lane *lane = &engine->clusters[queue_lane(engine, entry)].lane;
     if (lane->last)
         lane->last->next_queued = entry;
     else
         lane->first = entry;
     if (!lane->last)
-        lane->used_ns = clock_later(lane->used_ns, engine->lane_level_ns);
+        lane->used_ns = clock_later(lane->used_ns, engine->queue.lane_level_ns);
     lane->last = entry;
     engine->stats.queued++;
 }
@@ -44,7 +45,7 @@ void queue_entry(struct engine *engine, struct entry *entry) {
 struct entry *queue_take(struct engine *engine) {
     struct lane *next = NULL;
     for (size_t c = 0; c < engine->n_clusters && engine->stats.queued > 0; c++) {
-        struct lane *lane = &engine->lanes[c];
+        struct lane *lane = &engine->clusters[c].lane;
         if (lane->first && (!next || lane->used_ns < next->used_ns))
             next = lane;
     }
@@ -54,7 +55,7 @@ struct entry *queue_take(struct engine *engine) {
     next->first = entry->next_queued;
     if (!next->first)
         next->last = NULL;
-    engine->lane_level_ns = next->used_ns;
+    engine->queue.lane_level_ns = next->used_ns;
     entry->queued = false;
     engine->stats.queued--;
     return entry;
@@ -63,8 +64,8 @@ struct entry *queue_take(struct engine *engine) {
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;
-    // Without memory for a timer, queues the entry for the next step.
-    if (!heap_set(&engine->timers, &entry->timer, at_ns))
+    // Without memory for a timer the entry is queued for the next step, so that it is not forgotten.
+    if (!heap_set(&engine->queue.timers, &entry->timer, at_ns))
         queue_entry(engine, entry);
 }
 
@@ -73,5 +74,5 @@ void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
 }
 
 struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
-    return cluster < engine->n_clusters ? engine->lanes[cluster].time : (struct engine_time){0};
+    return cluster < engine->n_clusters ? engine->clusters[cluster].lane.time : (struct engine_time){0};
 }

@@ -10,7 +10,6 @@
 
 void settings_free(struct engine *engine) {
     free((char *)engine->settings.namespaces);
-    placement_settings_free(engine->placement);
 }
 
 struct error *settings_take(struct engine *engine, const struct engine_settings *settings) {
@@ -22,7 +21,7 @@ struct error *settings_take(struct engine *engine, const struct engine_settings 
         return error;
     }
     settings_free(engine);
-    engine->placement = placement;
+    placement_replace_rules(engine, placement);
     engine->settings = *settings;
     engine->settings.namespaces = namespaces;
     engine->settings.placement = *placement_settings_options(placement);

@@ -11,6 +11,7 @@ import layers   # noqa: E402
 import links    # noqa: E402
 import named_tests  # noqa: E402
 import one_name  # noqa: E402
+import parts    # noqa: E402
 import selftest  # noqa: E402
 import sizes    # noqa: E402
 import words    # noqa: E402
@@ -28,7 +29,7 @@ def main():
             for line, problem in module.check(path, text):
                 print(f"{path}:{line}: {problem}")
                 found += 1
-    for problem in [*circles.check(), *events.check()]:
+    for problem in [*circles.check(), *events.check(), *parts.check()]:
         print(problem)
         found += 1
     print(f"tree: {looked_at} files, {found} problems")

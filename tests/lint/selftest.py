@@ -6,6 +6,7 @@ import layers
 import links
 import named_tests
 import one_name
+import parts
 import single_use
 import sizes
 import symbols
@@ -79,6 +80,11 @@ def run():
     if circles.check({"core/engine/a.c": A, "core/engine/b.c": ""}) or \
             not circles.check({"core/engine/a.c": A, "core/engine/b.h": B}):
         raise AssertionError("lint's own test: circles")
+    used = {"core/engine/engine_internal.h": "struct engine {\n    struct a a;\n};\n", "core/engine/a/a.c": "engine->a.x;",
+            "core/engine/b/b.c": "engine->a.x;"}
+    if [problem for problem in parts.check(used) if "b/b.c" in problem] == [] or \
+            [problem for problem in parts.check(used) if "a/a.c" in problem]:
+        raise AssertionError("lint's own test: parts")
     if [name for _, _, name, _ in single_use.needless_declarations(DECLARED)] != ["own", "tested", "none"]:
         raise AssertionError("lint's own test: declarations that nobody needs")
     if list(single_use.small_statics({"core/a/a.c": STATICS})) != [("core/a/a.c", 1, "once")]:

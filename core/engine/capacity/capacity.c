@@ -62,7 +62,7 @@ static struct worker_capacity *make_worker(struct engine *engine, size_t cluster
         engine->capacity = calloc(1, sizeof *engine->capacity);
         if (!engine->capacity)
             return NULL;
-        pod_shapes_init(&engine->capacity->shapes, engine->pacing.seed);
+        pod_shapes_init(&engine->capacity->shapes, engine->seed);
     }
     struct capacity *capacity = engine->capacity;
     if (!array_reserve(&capacity->workers, &capacity->n_workers, cluster + 1, sizeof *capacity->workers))
@@ -110,7 +110,7 @@ static void free_claim(struct capacity *capacity, struct capacity_claim *claim) 
         end_reservation(capacity, claim);
     move_claim(claim, NULL);
     drop_sets(capacity, claim);
-    claim->entry->workload->claim = NULL;
+    claim->entry->workload->capacity = NULL;
     free(claim);
 }
 
@@ -168,12 +168,12 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
 
 // The present request of the workload; NULL: not known.
 static struct capacity_claim *claim_of(struct engine *engine, struct entry *entry) {
-    struct capacity_claim *claim = entry->workload->claim;
+    struct capacity_claim *claim = entry->workload->capacity;
     if (claim && claim->source == source_of(entry))
         return claim;
     if (!claim && !(claim = calloc(1, sizeof *claim)))
         return NULL;
-    entry->workload->claim = claim;
+    entry->workload->capacity = claim;
     claim->entry = entry;
     if (read_sets(engine, entry, claim))
         return claim;
@@ -253,8 +253,8 @@ static void reserve(struct engine *engine, struct entry *entry, size_t cluster) 
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->workload->claim && entry->workload->claim->cluster)
-        end_reservation(engine->capacity, entry->workload->claim);
+    if (entry->workload->capacity && entry->workload->capacity->cluster)
+        end_reservation(engine->capacity, entry->workload->capacity);
     if (is_known(engine, worker_of(engine, cluster)))
         reserve(engine, entry, cluster);
 }
@@ -283,8 +283,8 @@ static void follow_mirror(struct engine *engine, struct entry *entry, struct cap
 // A host that has just started does not know the recent placements of its predecessor.
 static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
     return cluster && worker_of(engine, cluster) && entry->workload->phase != WHARF_ACTIVE &&
-           !(entry->workload->claim &&
-             (entry->workload->claim->cluster || entry->workload->claim->done == entry->workload->facts.attempt));
+           !(entry->workload->capacity &&
+             (entry->workload->capacity->cluster || entry->workload->capacity->done == entry->workload->facts.attempt));
 }
 
 static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -293,11 +293,12 @@ static void follow(struct engine *engine, struct entry *entry, const struct acti
     if (!capacity)
         return;
     uint32_t cluster = place_of(entry);
-    if (entry->workload->claim && entry->workload->claim->cluster && entry->workload->claim->cluster != cluster)
-        end_reservation(capacity, entry->workload->claim);
+    if (entry->workload->capacity && entry->workload->capacity->cluster &&
+        entry->workload->capacity->cluster != cluster)
+        end_reservation(capacity, entry->workload->capacity);
     if (needs_reservation(engine, entry, cluster))
         reserve(engine, entry, cluster);
-    struct capacity_claim *claim = entry->workload->claim;
+    struct capacity_claim *claim = entry->workload->capacity;
     if (!claim)
         return;
     if (claim->cluster)
@@ -309,8 +310,8 @@ static void follow(struct engine *engine, struct entry *entry, const struct acti
 }
 
 static void forget(struct engine *engine, struct entry *entry) {
-    if (entry->workload->claim)
-        free_claim(engine->capacity, entry->workload->claim);
+    if (entry->workload->capacity)
+        free_claim(engine->capacity, entry->workload->capacity);
 }
 
 // Events -------------------------------------------------------------------------------------------------------
@@ -435,7 +436,7 @@ static void end(struct engine *engine) {
 
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size) {
     struct worker_capacity *worker = worker_of(engine, cluster);
-    const struct capacity_claim *claim = entry->workload->claim;
+    const struct capacity_claim *claim = entry->workload->capacity;
     AUTO_BUFFER(text, 1024);
     if (!worker || !claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0)
         return false;
@@ -462,6 +463,10 @@ unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cl
     struct worker_capacity *worker = worker_of(engine, cluster);
     const struct capacity_claim *claim = is_known(engine, worker) ? claim_of(engine, entry) : NULL;
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
+}
+
+bool capacity_is_used(const struct engine *engine) {
+    return engine->capacity;
 }
 
 const struct part part_capacity = {.name = "capacity",

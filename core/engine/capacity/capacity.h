@@ -26,4 +26,6 @@ const char *capacity_problem(const struct engine *engine, size_t cluster);
 // See free_capacity_fullness; 0: unknown.
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster);
 
+bool capacity_is_used(const struct engine *engine); // the nodes of some worker are tracked
+
 #endif

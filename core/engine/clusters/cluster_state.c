@@ -9,8 +9,12 @@
 #include "core/engine/queue.h"
 #include "core/engine/shard/shard_of.h"
 
+enum contact cluster_contact(const struct engine *engine, size_t cluster) {
+    return engine->clusters[cluster].membership.contact;
+}
+
 bool cluster_is_vacant(const struct engine *engine, size_t cluster) {
-    return cluster >= engine->n_clusters || !engine->names[cluster];
+    return cluster >= engine->n_clusters || !engine->clusters[cluster].name;
 }
 
 struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind) {
@@ -18,26 +22,28 @@ struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, s
 }
 
 bool cluster_is_identified(const struct engine *engine, size_t cluster) {
-    return engine->identities[cluster].read;
+    return engine->clusters[cluster].membership.identity.read;
 }
 
 bool cluster_is_other(const struct engine *engine, size_t cluster) {
-    return engine->identities[cluster].refusal == REFUSAL_OTHER;
+    return engine->clusters[cluster].membership.identity.refusal == REFUSAL_OTHER;
 }
 
 static bool is_refused(const struct engine *engine, size_t cluster) {
-    return engine->identities[cluster].refusal != REFUSAL_NONE || engine->identities->refusal != REFUSAL_NONE;
+    return engine->clusters[cluster].membership.identity.refusal != REFUSAL_NONE ||
+           engine->clusters->membership.identity.refusal != REFUSAL_NONE;
 }
 
 // Rule 9: refused, or not identified yet.
 static bool is_forbidden(const struct engine *engine, size_t cluster) {
-    return !engine->identities[cluster].read || !engine->identities->known || is_refused(engine, cluster);
+    return !engine->clusters[cluster].membership.identity.read || !engine->clusters->membership.identity.known ||
+           is_refused(engine, cluster);
 }
 
 bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t kind) {
     const struct watch_state *watch = cluster_watch(engine, cluster, kind);
-    return watch->state == REFLECTOR_CONNECTED && watch->listed && engine->contacts[cluster] != CONTACT_LOST &&
-           !cluster_is_other(engine, cluster);
+    return watch->state == REFLECTOR_CONNECTED && watch->listed &&
+           engine->clusters[cluster].membership.contact != CONTACT_LOST && !cluster_is_other(engine, cluster);
 }
 
 // Updates the worker facts of decide() from the watch.
@@ -49,7 +55,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
         *facts = (struct worker_facts){.settled = true, .frozen = true};
         return;
     }
-    enum worker_policy policy = engine->slots[cluster].settings.policy;
+    enum worker_policy policy = engine->clusters[cluster].settings.policy;
     facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
     facts->frozen = is_forbidden(engine, cluster);
     facts->refused = is_refused(engine, cluster);
@@ -59,12 +65,13 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->closed = policy != WORKER_ACTIVE;
     facts->moves = policy == WORKER_DRAIN_MOVE;
     facts->moves_at_ns =
-        clock_after(engine->slots[cluster].moves_since_ns, engine->settings.placement.drain_timeout_ns);
+        clock_after(engine->clusters[cluster].membership.moves_since_ns, engine->settings.placement.drain_timeout_ns);
     fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
-                      engine->contacts[cluster] != CONTACT_SUSPECT && engine->contacts[cluster] != CONTACT_REJECTED;
+                      engine->clusters[cluster].membership.contact != CONTACT_SUSPECT &&
+                      engine->clusters[cluster].membership.contact != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
-    facts->namespaces = engine->slots[cluster].settings.namespaces;
+    facts->namespaces = engine->clusters[cluster].settings.namespaces;
     placement_worker_refresh(engine, cluster, kind);
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
     stats->state = watch->state;
@@ -101,7 +108,7 @@ void cluster_changed(struct engine *engine, size_t cluster) {
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
     if (entry->workload->active_in == cluster)
         return;
-    entry->workload->runs_in = 0; // it is not compared any longer, see completions.h
+    completions_end(entry);
     for (size_t k = 0; k < engine->n_kinds; k++) {
         if (entry->workload->active_in)
             engine->workers[k][entry->workload->active_in].active--;

@@ -35,34 +35,7 @@ struct watch_state { // one kind in one cluster
 
 enum pause { PAUSE_FULL = 1, PAUSE_DISOWNED = 2, PAUSE_STATUS = 4, PAUSE_FIELD = 8 };
 
-enum refusal {
-    REFUSAL_NONE,
-    REFUSAL_MANAGEMENT, // it is the management cluster
-    REFUSAL_DUPLICATE,  // it has the uid of another worker, which goes before
-    REFUSAL_OTHER       // a different cluster than at first, or than the one that joined
-};
-
-struct identity { // of one cluster, see identity.c
-    bool read;    // since the last connection was lost
-    bool known;   // was read once, or found to be unreadable
-    bool unknown_reported;
-    bool pinned;         // `first` is that of its Secret
-    uint64_t identified; // its place in the order of those that were identified and not refused; 0: none yet
-    enum refusal refusal;
-    size_t duplicate_of;
-    char first[STORE_UID_MAX], uid[STORE_UID_MAX]; // the first and the last uid read; "": none
-    char recorded[STORE_UID_MAX];                  // see engine_event.worker; "": none
-};
-
-// The orphans of one worker, see orphans.c.
-struct orphan_count {
-    size_t names, bytes; // their number and text size, also before the lists are complete
-    uint32_t waiting;    // not released yet
-    uint32_t released;   // released in the window
-    int64_t window_ns;   // when it began
-    size_t excess;       // of mirrors with a workload, see large_mirrors.h
-};
-
+enum contact cluster_contact(const struct engine *engine, size_t cluster);
 bool cluster_is_vacant(const struct engine *engine, size_t cluster); // no worker has this number
 struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind);
 // The list is complete, the watch is open, and the cluster is not lost.

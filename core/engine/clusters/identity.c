@@ -34,22 +34,23 @@ static enum claim claim_of(const struct identity *identity, const char *uid) {
 
 // Of two workers with the same claim, the one that was identified first.
 static bool goes_before(const struct engine *engine, size_t a, size_t b, const char *uid) {
-    const struct identity *all = engine->identities;
-    enum claim claim_a = claim_of(&all[a], uid), claim_b = claim_of(&all[b], uid);
+    const struct identity *x = &engine->clusters[a].membership.identity, *y = &engine->clusters[b].membership.identity;
+    enum claim claim_a = claim_of(x, uid), claim_b = claim_of(y, uid);
     if (claim_a != claim_b)
         return claim_a > claim_b;
-    if (all[a].identified == all[b].identified)
-        return engine->slots[a].join < engine->slots[b].join;
-    return all[a].identified && (!all[b].identified || all[a].identified < all[b].identified);
+    if (x->identified == y->identified)
+        return engine->clusters[a].membership.join < engine->clusters[b].membership.join;
+    return x->identified && (!y->identified || x->identified < y->identified);
 }
 
 static enum refusal refusal_of(const struct engine *engine, size_t cluster, size_t *duplicate_of) {
-    const struct identity *all = engine->identities, *identity = &all[cluster];
+    const struct identity *identity = &engine->clusters[cluster].membership.identity;
     if (*identity->uid == '\0')
         return REFUSAL_NONE;
     if (strcmp(identity->uid, identity->first) != 0)
         return REFUSAL_OTHER;
-    if (cluster != ENGINE_MANAGEMENT && strcmp(identity->uid, all[ENGINE_MANAGEMENT].uid) == 0)
+    if (cluster != ENGINE_MANAGEMENT &&
+        strcmp(identity->uid, engine->clusters[ENGINE_MANAGEMENT].membership.identity.uid) == 0)
         return REFUSAL_MANAGEMENT;
     size_t owner = cluster;
     for (size_t c = ENGINE_MANAGEMENT + 1; cluster != ENGINE_MANAGEMENT && c < engine->n_clusters; c++)
@@ -61,7 +62,7 @@ static enum refusal refusal_of(const struct engine *engine, size_t cluster, size
 
 // One sentence for the log, /readyz and Events.
 static void describe(const struct engine *engine, size_t cluster, size_t duplicate_of) {
-    const struct identity *identity = &engine->identities[cluster];
+    const struct identity *identity = &engine->clusters[cluster].membership.identity;
     char *out = engine->stats.clusters[cluster].refused;
     size_t size = sizeof engine->stats.clusters[cluster].refused;
     switch (identity->refusal) {
@@ -73,7 +74,7 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
         break;
     case REFUSAL_DUPLICATE:
         snprintf(out, size, "it is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
-                 engine->names[duplicate_of], identity->uid);
+                 engine->clusters[duplicate_of].name, identity->uid);
         break;
     case REFUSAL_OTHER:
         if (identity->pinned && !identity->identified) {
@@ -101,7 +102,7 @@ static void lose(struct engine *engine, size_t cluster) {
 }
 
 static void report_change(struct engine *engine, size_t cluster) {
-    if (engine->identities[cluster].refusal == REFUSAL_NONE)
+    if (engine->clusters[cluster].membership.identity.refusal == REFUSAL_NONE)
         report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the cluster is no longer refused");
     else
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
@@ -111,7 +112,7 @@ static void report_change(struct engine *engine, size_t cluster) {
 }
 
 static void evaluate(struct engine *engine, size_t cluster, bool changed) {
-    struct identity *identity = &engine->identities[cluster];
+    struct identity *identity = &engine->clusters[cluster].membership.identity;
     size_t duplicate_of = 0;
     enum refusal refusal = refusal_of(engine, cluster, &duplicate_of);
     bool same =
@@ -133,14 +134,14 @@ static void evaluate_all(struct engine *engine, size_t changed) {
         if (!cluster_is_vacant(engine, c))
             evaluate(engine, c, c == changed);
     for (size_t c = 0; c < engine->n_clusters; c++) { // they have not counted as identified for each other
-        struct identity *identity = &engine->identities[c];
+        struct identity *identity = &engine->clusters[c].membership.identity;
         if (!identity->identified && *identity_known(engine, c))
-            identity->identified = ++engine->identified;
+            identity->identified = ++engine->membership.identified;
     }
 }
 
 static void report_unknown(struct engine *engine, size_t cluster, const char *problem) {
-    struct identity *identity = &engine->identities[cluster];
+    struct identity *identity = &engine->clusters[cluster].membership.identity;
     if (!identity->unknown_reported)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
                    "the cluster cannot be identified, so a duplicate of it under another name would not be detected; "
@@ -150,7 +151,7 @@ static void report_unknown(struct engine *engine, size_t cluster, const char *pr
 }
 
 static void take_uid(struct engine *engine, size_t cluster, const char *uid, const char *problem) {
-    struct identity *identity = &engine->identities[cluster];
+    struct identity *identity = &engine->clusters[cluster].membership.identity;
     bool is_news = !identity->read || !identity->known;
     identity->read = identity->known = true;
     if (*uid == '\0' || strlen(uid) >= sizeof identity->uid)
@@ -164,22 +165,22 @@ static void take_uid(struct engine *engine, size_t cluster, const char *uid, con
 }
 
 static void forget_connection(struct engine *engine, size_t cluster) {
-    if (!engine->identities[cluster].read)
+    if (!engine->clusters[cluster].membership.identity.read)
         return;
-    engine->identities[cluster].read = false;
+    engine->clusters[cluster].membership.identity.read = false;
     fence_forget(engine, cluster);
     cluster_changed(engine, cluster);
 }
 
 const char *identity_known(const struct engine *engine, size_t cluster) {
-    if (cluster_is_vacant(engine, cluster) || engine->identities[cluster].refusal != REFUSAL_NONE)
+    if (cluster_is_vacant(engine, cluster) || engine->clusters[cluster].membership.identity.refusal != REFUSAL_NONE)
         return "";
-    return engine->identities[cluster].uid;
+    return engine->clusters[cluster].membership.identity.uid;
 }
 
 // The uid of a Secret counts until the worker is identified: what is used is not given up for an annotation.
 void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded) {
-    struct identity *identity = &engine->identities[cluster];
+    struct identity *identity = &engine->clusters[cluster].membership.identity;
     const struct identity former = *identity;
     if (!identity->identified && (*identity->first == '\0' || identity->pinned)) {
         identity->pinned = uid;
@@ -198,8 +199,8 @@ void identity_left(struct engine *engine) {
 static bool is_lost(const struct engine *engine, const struct engine_event *event) {
     if (event->type == EVENT_STATE)
         return event->watch.state == REFLECTOR_LOST;
-    return event->type == EVENT_RESTORED ||
-           (event->contact.state == CONTACT_LOST && engine->contacts[event->cluster] != CONTACT_LOST);
+    return event->type == EVENT_RESTORED || (event->contact.state == CONTACT_LOST &&
+                                             engine->clusters[event->cluster].membership.contact != CONTACT_LOST);
 }
 
 static void on_event(struct engine *engine, struct engine_event *event) {

@@ -24,15 +24,8 @@ bool table_grow(void *array, size_t from, size_t to, size_t size) {
 // A table that has grown before another one fails keeps its unused rows.
 static bool grow_tables(struct engine *engine, size_t to) {
     size_t from = engine->n_clusters, kinds = engine->n_kinds;
-    if (!table_grow(&engine->names, from, to, sizeof *engine->names) ||
-        !table_grow(&engine->slots, from, to, sizeof *engine->slots) ||
+    if (!table_grow(&engine->clusters, from, to, sizeof *engine->clusters) ||
         !table_grow(&engine->watches, from * kinds, to * kinds, sizeof *engine->watches) ||
-        !table_grow(&engine->contacts, from, to, sizeof *engine->contacts) ||
-        !table_grow(&engine->orphans, from, to, sizeof *engine->orphans) ||
-        !table_grow(&engine->identities, from, to, sizeof *engine->identities) ||
-        !table_grow(&engine->unsealed, from, to, sizeof *engine->unsealed) ||
-        !table_grow(&engine->paces, from, to, sizeof *engine->paces) ||
-        !table_grow(&engine->lanes, from, to, sizeof *engine->lanes) ||
         !table_grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
         return false;
     for (size_t k = 0; k < kinds; k++)
@@ -48,33 +41,20 @@ void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
     if (!cluster_is_vacant(engine, cluster)) {
         struct worker_facts *worker = &engine->workers[kind][cluster];
         cluster_watch(engine, cluster, kind)->lost_since_ns = engine->now.mono_ns;
-        worker->name = engine->names[cluster];
-        worker->name_hash = decide_name_hash(engine->names[cluster]);
+        worker->name = engine->clusters[cluster].name;
+        worker->name_hash = decide_name_hash(engine->clusters[cluster].name);
         worker->active = engine->stats.clusters[cluster].active; // of all kinds
-        worker->finished = engine->slots[cluster].finished;
+        worker->finished = *completions_of(engine, cluster);
     }
     cluster_refresh(engine, cluster, kind);
 }
 
-// Of the worker, or of all clusters.
-static double qps_of(const struct engine *engine, size_t cluster) {
-    const struct worker_settings *own = &engine->slots[cluster].settings;
-    return own->qps > 0 ? own->qps : engine->settings.qps;
-}
-
-static double burst_of(const struct engine *engine, size_t cluster) {
-    const struct worker_settings *own = &engine->slots[cluster].settings;
-    return own->qps > 0 ? own->burst : engine->settings.burst;
-}
-
-static void fill(struct engine *engine, size_t cluster) {
+static void fill(struct engine *engine, size_t cluster, struct pace *pace) {
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
-    window_init(&engine->paces[cluster]->window, engine->pacing.window_max, qps_of(engine, cluster),
-                burst_of(engine, cluster), engine->now.mono_ns);
-    fair_queue_init(&engine->paces[cluster]->queue, engine->pacing.seed);
+    pacing_join(engine, cluster, pace);
     stats->vacant = false;
     stats->number = cluster;
-    text_copy(stats->name, sizeof stats->name, engine->names[cluster]);
+    text_copy(stats->name, sizeof stats->name, engine->clusters[cluster].name);
     for (size_t k = 0; k < engine->n_kinds; k++)
         slot_fill(engine, cluster, k);
 }
@@ -91,41 +71,28 @@ bool slot_take(struct engine *engine, size_t cluster, const char *name, const st
         free(watches);
         return false;
     }
-    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++, .settings = *settings};
-    engine->names[cluster] = copy;
-    engine->paces[cluster] = pace;
+    engine->clusters[cluster] = (struct engine_cluster){.name = copy,
+                                                        .settings = *settings,
+                                                        .lane = engine->clusters[cluster].lane,
+                                                        .membership.join = engine->membership.joins++};
     engine->stats.clusters[cluster].watches = watches;
-    fill(engine, cluster);
+    fill(engine, cluster, pace);
     return true;
 }
 
-void slot_refresh_rate(struct engine *engine, size_t cluster) {
-    window_set_rate(&engine->paces[cluster]->window, qps_of(engine, cluster), burst_of(engine, cluster),
-                    engine->now.mono_ns);
-}
-
 static void free_row(struct engine *engine, size_t cluster) {
-    if (engine->paces[cluster])
-        fair_queue_free(&engine->paces[cluster]->queue);
-    free(engine->paces[cluster]);
+    pacing_leave(engine, cluster);
     free(engine->stats.clusters[cluster].watches);
-    free(engine->names[cluster]);
-    if (engine->slots) {
-        worker_settings_clear(&engine->slots[cluster].settings);
-        free(engine->slots[cluster].durations);
-    }
+    free(engine->clusters[cluster].name);
+    worker_settings_clear(&engine->clusters[cluster].settings);
+    completions_free(engine, cluster);
 }
 
 void slot_vacate(struct engine *engine, size_t cluster) {
     free_row(engine, cluster);
-    engine->names[cluster] = NULL;
-    engine->paces[cluster] = NULL;
     engine->stats.clusters[cluster] = (struct stats_cluster){.vacant = true};
-    engine->slots[cluster] = (struct worker_slot){.settings.policy = WORKER_LEFT};
-    engine->contacts[cluster] = CONTACT_UNKNOWN;
-    engine->orphans[cluster] = (struct orphan_count){0};
-    engine->identities[cluster] = (struct identity){0};
-    engine->unsealed[cluster] = (struct unsealed_log){0};
+    engine->clusters[cluster] =
+        (struct engine_cluster){.lane = engine->clusters[cluster].lane, .settings.policy = WORKER_LEFT};
     placement_workers_changed(engine);
     for (size_t k = 0; k < engine->n_kinds; k++) {
         *cluster_watch(engine, cluster, k) = (struct watch_state){0};
@@ -152,14 +119,7 @@ void slots_free(struct engine *engine) {
     for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
         free(engine->workers[k]);
     free(engine->workers);
-    free(engine->names);
-    free(engine->slots);
+    free(engine->clusters);
     free(engine->watches);
-    free(engine->contacts);
-    free(engine->orphans);
-    free(engine->identities);
-    free(engine->unsealed);
-    free(engine->paces);
-    free(engine->lanes);
     free(engine->stats.clusters);
 }

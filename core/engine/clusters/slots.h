@@ -13,8 +13,6 @@ void slots_free(struct engine *engine); // after the store: entries wait in the 
 // Gives a vacant number, which may be the first one beyond the tables, to a cluster. Takes the texts of the settings.
 // False when out of memory: nothing changed.
 bool slot_take(struct engine *engine, size_t cluster, const char *name, const struct worker_settings *settings);
-// After another rate limit of the cluster or of all clusters.
-void slot_refresh_rate(struct engine *engine, size_t cluster);
 // Empties the tables' rows; no entry may refer to the cluster, and no request to it may be in flight.
 void slot_vacate(struct engine *engine, size_t cluster);
 // The row of a kind in a cluster, whose number may be vacant, when one of them is new.

@@ -17,26 +17,26 @@
 #define UNKNOWN_GRACE_NS (5 * CLOCK_SECOND)
 
 static void drop(struct engine *engine, struct unknown_worker *worker) {
-    map_remove(&engine->unknown, worker->name);
+    map_remove(&engine->membership.missing, worker->name);
     free(worker->name);
     free(worker);
 }
 
 void unknown_free(struct engine *engine) {
     size_t cursor = 0;
-    for (struct unknown_worker *w; (w = map_next(&engine->unknown, &cursor));)
+    for (struct unknown_worker *w; (w = map_next(&engine->membership.missing, &cursor));)
         drop(engine, w);
-    map_free(&engine->unknown);
+    map_free(&engine->membership.missing);
 }
 
 // NULL when out of memory: then it is not counted.
 static struct unknown_worker *make(struct engine *engine, const char *name) {
-    struct unknown_worker *worker = map_get(&engine->unknown, name);
+    struct unknown_worker *worker = map_get(&engine->membership.missing, name);
     if (worker)
         return worker;
     worker = calloc(1, sizeof *worker);
     char *copy = strdup(name);
-    if (!worker || !copy || !map_put(&engine->unknown, copy, worker)) {
+    if (!worker || !copy || !map_put(&engine->membership.missing, copy, worker)) {
         free(worker);
         free(copy);
         return NULL;
@@ -45,16 +45,20 @@ static struct unknown_worker *make(struct engine *engine, const char *name) {
     return worker;
 }
 
+const char *unknown_name(const struct entry *entry) {
+    return entry->workload->membership.missing ? entry->workload->membership.missing->name : NULL;
+}
+
 void unknown_count(struct engine *engine, struct entry *entry, const char *name) {
-    struct unknown_worker *old = entry->workload->unknown, *worker = name ? make(engine, name) : NULL;
+    struct unknown_worker *old = entry->workload->membership.missing, *worker = name ? make(engine, name) : NULL;
     if (old)
-        old->unfinished -= entry->workload->unknown_unfinished;
-    entry->workload->unknown_unfinished = worker && !entry->workload->facts.finished;
+        old->unfinished -= entry->workload->membership.missing_unfinished;
+    entry->workload->membership.missing_unfinished = worker && !entry->workload->facts.finished;
     if (worker)
-        worker->unfinished += entry->workload->unknown_unfinished;
+        worker->unfinished += entry->workload->membership.missing_unfinished;
     if (old == worker)
         return;
-    entry->workload->unknown = worker;
+    entry->workload->membership.missing = worker;
     if (worker)
         worker->workloads++;
     if (old && --old->workloads == 0)
@@ -89,7 +93,7 @@ static void log_new(struct engine *engine) {
             return;
     }
     size_t cursor = 0;
-    for (struct unknown_worker *w; (w = map_next(&engine->unknown, &cursor));)
+    for (struct unknown_worker *w; (w = map_next(&engine->membership.missing, &cursor));)
         if (w->unfinished > 0 && !w->logged)
             log_one(engine, w);
 }
@@ -123,37 +127,39 @@ void unknown_tell(struct engine *engine, struct entry *entry, const char *name) 
 
 void unknown_check(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->workload->facts.unknown_since_ns + UNKNOWN_GRACE_NS;
-    if (!entry->workload->unknown || entry->workload->facts.finished ||
+    if (!entry->workload->membership.missing || entry->workload->facts.finished ||
         entry->workload->loss_reported_ns == entry->workload->facts.unknown_since_ns)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    unknown_tell(engine, entry, entry->workload->unknown->name);
-    if (!entry->workload->unknown->logged) // with it, all that were known then
+    unknown_tell(engine, entry, entry->workload->membership.missing->name);
+    if (!entry->workload->membership.missing->logged) // with it, all that were known then
         log_new(engine);
 }
 
 void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action) {
     char name[64];
-    text_copy(name, sizeof name, entry->workload->unknown ? entry->workload->unknown->name : "its worker");
+    text_copy(name, sizeof name,
+              entry->workload->membership.missing ? entry->workload->membership.missing->name : "its worker");
     bool gone = entry->workload->facts.clean_attempt == entry->workload->facts.attempt ||
                 entry->workload->facts.gone_attempt == entry->workload->facts.attempt;
     if (gone)
         report_event(engine, entry, true, "Rescheduled", "Place",
                      "%s is not in the configuration, and no mirror is there; running again in %s (attempt %u)", name,
-                     engine->names[action->cluster], action->attempt);
+                     engine->clusters[action->cluster].name, action->attempt);
     else
         report_event(engine, entry, true, "Rescheduled", "Place",
                      "%s is not in the configuration; running again in %s (attempt %u). If the mirror of attempt %u "
                      "still runs in %s, it runs twice until %s is added to the configuration again, or that mirror is "
                      "deleted there",
-                     name, engine->names[action->cluster], action->attempt, entry->workload->facts.attempt, name, name);
+                     name, engine->clusters[action->cluster].name, action->attempt, entry->workload->facts.attempt,
+                     name, name);
 }
 
 void unknown_left(struct engine *engine, const char *name, const char *uid) {
-    struct unknown_worker *worker = map_get(&engine->unknown, name);
+    struct unknown_worker *worker = map_get(&engine->membership.missing, name);
     if (!worker)
         return;
     text_copy(worker->uid, sizeof worker->uid, uid);
@@ -162,18 +168,19 @@ void unknown_left(struct engine *engine, const char *name, const char *uid) {
 }
 
 void unknown_joined(struct engine *engine, size_t cluster) {
-    const char *name = engine->names[cluster];
-    struct unknown_worker *worker = map_get(&engine->unknown, name);
+    const char *name = engine->clusters[cluster].name;
+    struct unknown_worker *worker = map_get(&engine->membership.missing, name);
     if (worker && worker->unfinished > 0)
-        text_copy(engine->identities[cluster].first, STORE_UID_MAX, worker->uid);
+        text_copy(engine->clusters[cluster].membership.identity.first, STORE_UID_MAX, worker->uid);
     for (size_t k = 0; k < engine->n_kinds; k++) {
         size_t cursor = 0;
         for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
             if (!e->workload->facts.exists || e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER ||
-                (e->workload->unknown && e->workload->unknown != worker))
+                (e->workload->membership.missing && e->workload->membership.missing != worker))
                 continue;
-            const struct json *object = e->workload->unknown ? NULL : doc_tree(&engine->store, &e->workload->doc);
-            if (!e->workload->unknown && !text_equal(object_annotation(object, MARK_CLUSTER), name))
+            const struct json *object =
+                e->workload->membership.missing ? NULL : doc_tree(&engine->store, &e->workload->doc);
+            if (!e->workload->membership.missing && !text_equal(object_annotation(object, MARK_CLUSTER), name))
                 continue;
             e->workload->facts.cluster = (uint32_t)cluster;
             e->workload->loss_reported_ns = 0;
@@ -190,7 +197,7 @@ void unknown_stats(struct engine *engine) {
     struct stats *stats = &engine->stats;
     size_t cursor = 0, count = 0;
     stats->unknown_rest = 0;
-    for (const struct unknown_worker *w; (w = map_next(&engine->unknown, &cursor));) {
+    for (const struct unknown_worker *w; (w = map_next(&engine->membership.missing, &cursor));) {
         if (w->unfinished == 0)
             continue;
         if (count == STATS_UNKNOWN) {

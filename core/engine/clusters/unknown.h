@@ -35,4 +35,6 @@ void unknown_joined(struct engine *engine, size_t cluster);
 
 void unknown_stats(struct engine *engine); // into the stats
 
+const char *unknown_name(const struct entry *entry); // of the worker that its annotation names; NULL: none
+
 #endif

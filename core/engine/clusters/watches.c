@@ -18,7 +18,8 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     text_shorten(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
     watch->settled = watch->settled || event->watch.state != REFLECTOR_STARTING;
     if (was_connected && event->watch.state != REFLECTOR_CONNECTED) {
-        if (engine->contacts[event->cluster] != CONTACT_LOST && !cluster_is_other(engine, event->cluster))
+        if (engine->clusters[event->cluster].membership.contact != CONTACT_LOST &&
+            !cluster_is_other(engine, event->cluster))
             watch->lost_since_ns = event->now.mono_ns;
         stats->losses++;
     }
@@ -28,18 +29,18 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
 // A silent cluster counts as lost from its last byte on, even while its watches stay open.
 static void on_contact(struct engine *engine, const struct engine_event *event) {
     size_t cluster = event->cluster;
-    bool is_lost = event->contact.state == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
+    bool is_lost = event->contact.state == CONTACT_LOST && engine->clusters[cluster].membership.contact != CONTACT_LOST;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, cluster, k);
         if (is_lost && watch->state == REFLECTOR_CONNECTED)
             watch->lost_since_ns = event->contact.heard_ns;
     }
-    int64_t *refused_since_ns = &engine->slots[cluster].refused_since_ns;
+    int64_t *refused_since_ns = &engine->clusters[cluster].membership.refused_since_ns;
     if (event->contact.state == CONTACT_GOOD || event->contact.state == CONTACT_REJECTED)
         *refused_since_ns = 0;
     else if (event->contact.repeated && *refused_since_ns == 0)
         *refused_since_ns = event->now.mono_ns;
-    engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
+    engine->clusters[cluster].membership.contact = engine->stats.clusters[cluster].contact = event->contact.state;
     for (size_t k = 0; k < engine->n_kinds; k++)
         cluster_watch_changed(engine, cluster, k);
 }
@@ -95,10 +96,11 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    map_init(&engine->unknown, options->seed);
+    map_init(&engine->membership.missing, options->seed);
     struct error *error = slots_init(engine, options->worker_names, options->n_workers);
     if (!error && options->management_uid)
-        text_copy(engine->identities[ENGINE_MANAGEMENT].first, STORE_UID_MAX, options->management_uid);
+        text_copy(engine->clusters[ENGINE_MANAGEMENT].membership.identity.first, STORE_UID_MAX,
+                  options->management_uid);
     return error;
 }
 
@@ -111,7 +113,7 @@ static void configure(struct engine *engine, const struct engine_settings *forme
     bool other = engine->settings.qps != former->qps || engine->settings.burst != former->burst;
     for (size_t c = 0; other && c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
-            slot_refresh_rate(engine, c);
+            pacing_refresh_rate(engine, c);
 }
 
 static void forget(struct engine *engine, struct entry *entry) {
@@ -147,7 +149,7 @@ bool engine_may_leave(const struct engine *engine, size_t cluster) {
 }
 
 bool engine_in_sync(const struct engine *engine) {
-    if (engine->stats.queued > 0 || engine_pending(engine) > engine->in_flight)
+    if (engine->stats.queued > 0 || pacing_waiting(engine) > 0)
         return false;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {

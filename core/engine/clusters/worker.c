@@ -14,29 +14,11 @@
 #include "core/engine/report/report.h"
 #include "core/engine/request/answer.h"
 #include "core/engine/request/command.h"
+#include "core/engine/request/pacing.h"
 #include "core/engine/status/final_status.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-// Requests in flight may still take effect. Their answers, if any, are ignored: the place in the table has another
-// generation then.
-static void end_requests(struct engine *engine, size_t cluster) {
-    for (size_t i = 0; i < engine->n_requests; i++) {
-        const struct request_in_flight *request = &engine->requests[i];
-        if (!request->used || request->cluster != cluster)
-            continue;
-        struct response response = {
-            .reason = REASON_UNKNOWN_OUTCOME, .message = strdup("the worker left"), .retry_after_ns = -1};
-        struct engine_event event = {
-            .type = EVENT_ANSWER,
-            .now = engine->now,
-            .cluster = cluster,
-            .answer = {.command = ((uint64_t)request->generation << 32) | (i + 1), .response = &response}};
-        answer_handle(engine, &event);
-        response_clear(&response);
-    }
-}
 
 // When the mirror will be given up: rule 2, as in an unreachable worker.
 static int64_t given_up_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
@@ -83,8 +65,8 @@ static void forget_in(struct engine *engine, struct entry *entry, uint32_t clust
         entry->workload->accepted_attempt = 0;
     if (entry->workload->facts.cluster == cluster) {
         unknown_begin(engine, entry);
-        unknown_tell(engine, entry, engine->names[cluster]);
-        unknown_count(engine, entry, engine->names[cluster]);
+        unknown_tell(engine, entry, engine->clusters[cluster].name);
+        unknown_count(engine, entry, engine->clusters[cluster].name);
         entry->workload->facts.misplaced = false;
         queue_entry(engine, entry);
     } else if (entry->blocked) {
@@ -93,14 +75,14 @@ static void forget_in(struct engine *engine, struct entry *entry, uint32_t clust
 }
 
 static void leave(struct engine *engine, size_t cluster) {
-    end_requests(engine, cluster);
+    answer_end_requests(engine, cluster);
     for (size_t k = 0; k < engine->n_kinds; k++) {
         size_t cursor = 0;
         for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));)
             forget_in(engine, e, (uint32_t)cluster);
     }
     report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker left");
-    unknown_left(engine, engine->names[cluster], engine->identities[cluster].first);
+    unknown_left(engine, engine->clusters[cluster].name, engine->clusters[cluster].membership.identity.first);
     capacity_left(engine, cluster);
     slot_vacate(engine, cluster);
     identity_left(engine);
@@ -126,7 +108,7 @@ static void log_policy(struct engine *engine, size_t cluster, enum worker_policy
 
 static void change_policy(struct engine *engine, size_t cluster, const struct worker_settings *settings) {
     if (settings->policy == WORKER_DRAIN_MOVE)
-        engine->slots[cluster].moves_since_ns = engine->now.mono_ns;
+        engine->clusters[cluster].membership.moves_since_ns = engine->now.mono_ns;
     engine->stats.clusters[cluster].policy = settings->policy;
     if (!settings->quiet)
         log_policy(engine, cluster, settings->policy);
@@ -150,11 +132,11 @@ void worker_take(struct engine *engine, const struct engine_event *event) {
         return;
     }
     if (!vacant) {
-        former = engine->slots[cluster].settings;
-        engine->slots[cluster].settings = copy;
+        former = engine->clusters[cluster].settings;
+        engine->clusters[cluster].settings = copy;
     }
     if (!vacant && (former.qps != copy.qps || former.burst != copy.burst))
-        slot_refresh_rate(engine, cluster);
+        pacing_refresh_rate(engine, cluster);
     if (former.policy != copy.policy)
         change_policy(engine, cluster, &copy);
     worker_settings_clear(&former);

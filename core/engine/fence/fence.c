@@ -12,7 +12,7 @@
 #include "core/engine/shard/shard_of.h"
 
 static void tell(const struct engine *engine, size_t cluster, const struct fence *before) {
-    const struct fence_news *news = &engine->slots[cluster].fence.news;
+    const struct fence_news *news = &engine->clusters[cluster].fence.news;
     uint64_t held = shard_mask(engine);
     if (!news->guarded && (before->news.guarded || !before->known))
         report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
@@ -31,23 +31,23 @@ static void tell(const struct engine *engine, size_t cluster, const struct fence
 
 static void configure(struct engine *engine, const struct engine_settings *former) {
     bool anew = engine->settings.fencing.enabled && !former->fencing.enabled;
-    engine->fence_epoch += anew;
+    engine->fence.epoch += anew;
     for (size_t c = 0; anew && c < engine->n_clusters; c++)
-        engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
+        engine->clusters[c].fence = (struct fence){.news = {.sure_ns = engine->clusters[c].fence.news.sure_ns}};
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
             fence_count(engine, c);
 }
 
 uint32_t engine_fence_epoch(const struct engine *engine) {
-    return engine->fence_epoch;
+    return engine->fence.epoch;
 }
 
 static void take_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster;
-    if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence_epoch)
+    if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence.epoch)
         return;
-    struct fence *fence = &engine->slots[cluster].fence, before = *fence;
+    struct fence *fence = &engine->clusters[cluster].fence, before = *fence;
     fence->known = true;
     fence->news = event->fence;
     fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
@@ -90,14 +90,14 @@ static void check(struct engine *engine, struct entry *entry) {
     mirror->fenced_reported = true;
     report_event(engine, entry, true, "Fenced", "Observe",
                  "the guard of %s suspended the mirror, since it had not heard of this host; %s",
-                 engine->names[mirror->facts.cluster],
+                 engine->clusters[mirror->facts.cluster].name,
                  engine->settings.fencing.enabled ? "it is resumed once the guard has"
                                                   : "fencing is not enabled in this host, so it stays so");
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     facts->shard = engine->settings.fencing.enabled ? shard_of(engine, entry) : 0;
-    facts->fence_begun_ns = engine->fence_begun_ns[facts->shard];
+    facts->fence_begun_ns = engine->fence.begun_ns[facts->shard];
 }
 
 const struct part part_fence = {.name = "fencing",

@@ -5,12 +5,12 @@
 #include "core/engine/shard/shard_of.h"
 
 void fence_forget(struct engine *engine, size_t cluster) {
-    engine->slots[cluster].fence.known = false;
+    engine->clusters[cluster].fence.known = false;
     fence_count(engine, cluster);
 }
 
 void fence_count(struct engine *engine, size_t cluster) {
-    const struct fence *fence = &engine->slots[cluster].fence;
+    const struct fence *fence = &engine->clusters[cluster].fence;
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
     enum guard_state state = !engine->settings.fencing.enabled          ? GUARD_STATE_OFF
                              : !fence->known                            ? GUARD_STATE_UNKNOWN
@@ -25,11 +25,11 @@ void fence_count(struct engine *engine, size_t cluster) {
 
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {
     uint32_t shard = shard_of(engine, entry);
-    return decide_fenced_ns(&engine->workers[entry->kind][cluster], shard, engine->fence_begun_ns[shard]);
+    return decide_fenced_ns(&engine->workers[entry->kind][cluster], shard, engine->fence.begun_ns[shard]);
 }
 
 void fence_refresh(const struct engine *engine, size_t cluster, struct worker_facts *facts) {
-    const struct fence *fence = &engine->slots[cluster].fence;
+    const struct fence *fence = &engine->clusters[cluster].fence;
     bool enabled = engine->settings.fencing.enabled;
     facts->guarded = enabled ? fence->news.guarded : 0;
     facts->fenced_ns = enabled ? fence->news.sure_ns : 0;
@@ -39,5 +39,5 @@ void fence_refresh(const struct engine *engine, size_t cluster, struct worker_fa
 }
 
 void fence_begin(struct engine *engine, uint32_t shard, struct moment now) {
-    engine->fence_begun_ns[shard] = now.mono_ns + fence_sure_ns(engine->settings.fencing.after_ns);
+    engine->fence.begun_ns[shard] = now.mono_ns + fence_sure_ns(engine->settings.fencing.after_ns);
 }

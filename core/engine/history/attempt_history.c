@@ -9,18 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct attempt *attempt_history_newest(const struct entry *entry) {
+    return entry->workload->history.attempts.newest;
+}
+
 static const char *cluster_of(struct engine *engine, struct entry *entry) {
     if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        return engine->names[entry->workload->facts.cluster];
+        return engine->clusters[entry->workload->facts.cluster].name;
     const char *name = object_annotation(doc_tree(&engine->store, &entry->workload->doc), MARK_CLUSTER);
     return name ? name : "";
 }
 
 static bool is_present_one(const struct engine *engine, const struct entry *entry) {
-    const struct attempt *attempt = entry->workload->attempts.newest;
+    const struct attempt *attempt = entry->workload->history.attempts.newest;
     return attempt && attempt->number == entry->workload->facts.attempt &&
            (entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
-            strcmp(attempt->cluster, engine->names[entry->workload->facts.cluster]) == 0);
+            strcmp(attempt->cluster, engine->clusters[entry->workload->facts.cluster].name) == 0);
 }
 
 static void end_attempt(struct engine *engine, struct attempt *attempt, enum outcome outcome) {
@@ -40,7 +44,7 @@ static void set_message(struct attempt *attempt, const char *message) {
 
 // The record of the present attempt, created on demand. NULL: not placed, or out of memory.
 static struct attempt *present_attempt(struct engine *engine, struct entry *entry) {
-    struct attempt_history *history = &entry->workload->attempts;
+    struct attempt_history *history = &entry->workload->history.attempts;
     if (!entry->workload->facts.exists || entry->workload->facts.attempt == 0)
         return NULL;
     if (is_present_one(engine, entry))
@@ -65,7 +69,7 @@ static struct attempt *present_attempt(struct engine *engine, struct entry *entr
 }
 
 void attempt_history_leaves(struct entry *entry, enum outcome outcome) {
-    entry->workload->attempts.leaving = (uint8_t)outcome;
+    entry->workload->history.attempts.leaving = (uint8_t)outcome;
 }
 
 // The mirror is gone. A reason for a withdrawal stays.

@@ -20,4 +20,6 @@ void attempt_history_finished(struct engine *engine, struct entry *entry, const 
 // Reads times from a mirror.
 void attempt_history_read_mirror(struct mirror *mirror, const struct json *object);
 
+struct attempt *attempt_history_newest(const struct entry *entry); // NULL: none
+
 #endif

@@ -8,6 +8,7 @@
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/kueue/kueue_status.h"
 #include "core/engine/mirror/unresumed.h"
+#include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
 #include "core/engine/status/rival_state.h"
 
@@ -42,10 +43,11 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
     view->waiting = (enum waiting)entry->workload->waiting;
     if (entry->workload->waiting == WAITING_NOT)
         return;
-    uint32_t cluster = entry->workload->change.waits_for;
-    view->waits_for = cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->names[cluster] : NULL;
+    uint32_t cluster = entry->workload->history.change.waits_for;
+    view->waits_for =
+        cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->clusters[cluster].name : NULL;
     view->waiting_since_ns = wall_of(now, entry->workload->waiting_since_ns);
-    view->waiting_until_ns = wall_of(now, entry->workload->change.until_ns);
+    view->waiting_until_ns = wall_of(now, entry->workload->history.change.until_ns);
     const struct kueue_status *kueue_status = is_of_kueue(entry) ? kueue_status_of(entry) : NULL;
     if (kueue_status) {
         view->waiting_detail = *kueue_status->check ? kueue_status->check : kueue_status->why;
@@ -56,10 +58,10 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
 // `space` has room for a namespace.
 static void fill_workload(const struct engine *engine, const struct entry *entry, struct moment now, char space[254],
                           struct workload_view *view) {
-    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->attempts.newest : NULL;
+    const struct attempt *attempt = entry->workload->facts.attempt ? entry->workload->history.attempts.newest : NULL;
     entry_namespace(entry, space);
     *view = (struct workload_view){.kind = entry->kind,
-                                   .sequence = entry->workload->change.sequence,
+                                   .sequence = entry->workload->history.change.sequence,
                                    .namespace_ = space,
                                    .name = entry_name(entry),
                                    .uid = entry->workload->uid,
@@ -69,7 +71,7 @@ static void fill_workload(const struct engine *engine, const struct entry *entry
                                    .suspended = entry->workload->facts.suspended,
                                    .being_deleted = entry->workload->facts.being_deleted,
                                    .placed_ns = attempt ? attempt->placed_ns : 0,
-                                   .changed_ns = entry->workload->change.at_ns};
+                                   .changed_ns = entry->workload->history.change.at_ns};
     fill_waiting(engine, entry, now, view);
 }
 
@@ -102,7 +104,7 @@ bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, 
         struct workload_view view;
         fill_workload(engine, entry, now, space, &view);
         fill_worker_reasons(engine, entry, now, reasons, sizeof reasons, &view);
-        *after = entry->workload->change.sequence;
+        *after = entry->workload->history.change.sequence;
         if (!visit(ctx, &view))
             return true;
     }
@@ -133,7 +135,7 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
         return false;
     const char *version = cluster_watch(engine, mirror->facts.cluster, entry->kind)->version;
     *out = (struct mirror_view){.cluster = mirror->facts.cluster,
-                                .cluster_name = engine->names[mirror->facts.cluster],
+                                .cluster_name = engine->clusters[mirror->facts.cluster].name,
                                 .uid = mirror->uid,
                                 .version = version ? version : "",
                                 .reduced = mirror->reduced,
@@ -203,7 +205,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     if (!entry)
         return false;
     char space[254];
-    *out = (struct explain_view){.attempts = entry->workload->attempts.newest, .why = entry->why};
+    *out = (struct explain_view){.attempts = entry->workload->history.attempts.newest, .why = entry->why};
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
     fill_waiting_text(engine, entry, now, out);
@@ -220,7 +222,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
             continue;
         struct worker_reason reason;
         worker_reason_find(engine, entry, limited ? &view : NULL, c, now.mono_ns, &reason);
-        worker(ctx, engine->names[c], &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
+        worker(ctx, engine->clusters[c].name, &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
     }
     return true;
 }
@@ -230,7 +232,7 @@ static void view_of_waiting(const struct engine *engine, const struct entry *e, 
     view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
     view->being_deleted = e->workload->facts.being_deleted;
     view->suspended = e->workload->facts.suspended;
-    view->told = e->workload->reported || e->workload->waiting_reported;
+    view->told = report_was_made(e);
     view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
     view->why = e->why;
     view->in_flight = e->busy || e->lookups > 0 || e->node.flow;
@@ -251,7 +253,7 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
                                        .attempt = e->workload->facts.attempt,
                                        .phase = (wharf_phase_kind)e->workload->phase};
             if (e->workload->facts.cluster && e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-                view.cluster = engine->names[e->workload->facts.cluster];
+                view.cluster = engine->clusters[e->workload->facts.cluster].name;
             for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
                 view.mirrors += m->facts.present ? 1 : 0;
             view_of_waiting(engine, e, &view);

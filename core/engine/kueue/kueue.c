@@ -36,16 +36,25 @@ static bool request_owner(struct engine *engine, struct entry *entry, const char
     return entry->busy;
 }
 
+bool kueue_is_admitted(const struct entry *entry) {
+    return entry->workload->kueue.state == KUEUE_ADMITTED;
+}
+
+void kueue_ask_again(struct entry *entry) {
+    if (!kueue_is_admitted(entry))
+        entry->workload->kueue.state = KUEUE_UNKNOWN;
+}
+
 bool kueue_permits(struct engine *engine, struct entry *entry) {
     bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->settings.kueue_carried;
-    if (entry->workload->kueue != KUEUE_UNKNOWN || !matters || !entry->workload->names_queue)
+    if (entry->workload->kueue.state != KUEUE_UNKNOWN || !matters || !entry->workload->kueue.names_queue)
         return true;
-    if (entry->workload->kueue_status &&
+    if (entry->workload->kueue.status &&
         !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // the Workload was seen
-        entry->workload->kueue = KUEUE_ADMITTED;
+        entry->workload->kueue.state = KUEUE_ADMITTED;
         return true;
     }
-    if (engine->no_kueue_until_ns > engine->now.mono_ns)
+    if (engine->kueue.absent_until_ns > engine->now.mono_ns)
         return true;
     if (entry->workload->facts.not_before_ns > engine->now.mono_ns || entry->busy)
         return false;
@@ -54,7 +63,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
     // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
-             versions[entry->workload->kueue_asked % VERSIONS], space, entry->workload->uid);
+             versions[entry->workload->kueue.asked % VERSIONS], space, entry->workload->uid);
     request_owner(engine, entry, path, NULL);
     return false;
 }
@@ -80,7 +89,7 @@ static char *checks_of(const struct json *workload) {
 }
 
 static void is_known(struct entry *entry, enum kueue kueue) {
-    entry->workload->kueue = (uint8_t)kueue;
+    entry->workload->kueue.state = (uint8_t)kueue;
     entry->workload->failures = 0;
     entry->workload->facts.not_before_ns = 0;
 }
@@ -96,7 +105,7 @@ static bool owned(struct engine *engine, struct entry *entry, const struct json 
     AUTO_TEXT names = checks_of(workload);
     char path[128];
     snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks",
-             versions[entry->workload->kueue_asked % VERSIONS]);
+             versions[entry->workload->kueue.asked % VERSIONS]);
     if (!names || !request_owner(engine, entry, path, &names))
         entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return true;
@@ -124,11 +133,11 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
 
 // No Kueue, or no answer. An object that MultiKueue may handle waits; others keep their labels.
 static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
-    if (absent && ++entry->workload->kueue_asked < VERSIONS)
+    if (absent && ++entry->workload->kueue.asked < VERSIONS)
         return true; // the next version
     if (absent) {
-        entry->workload->kueue_asked = 0;
-        engine->no_kueue_until_ns = engine->now.mono_ns + ABSENT_NS;
+        entry->workload->kueue.asked = 0;
+        engine->kueue.absent_until_ns = engine->now.mono_ns + ABSENT_NS;
         is_known(entry, KUEUE_NONE);
         return true;
     }

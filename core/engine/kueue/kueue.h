@@ -39,4 +39,9 @@ bool kueue_permits(struct engine *engine, struct entry *entry);
 bool kueue_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     const struct response *response);
 
+// A Workload owns it, and MultiKueue does not handle it.
+bool kueue_is_admitted(const struct entry *entry);
+// Unless admitted: asks again whether a Workload owns it.
+void kueue_ask_again(struct entry *entry);
+
 #endif

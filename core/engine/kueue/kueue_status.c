@@ -3,6 +3,8 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
+#include "core/engine/kueue/kueue.h"
+#include "core/engine/kueue/kueue_labels.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
@@ -97,8 +99,8 @@ static void report_eviction(struct engine *engine, struct entry *entry, size_t c
     if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->workload->facts.finished)
         return;
     report_event(engine, entry, true, "EvictedInWorker", "Observe",
-                 "the Kueue of cluster %s has evicted it (%s): %.*s; it is queued there again", engine->names[cluster],
-                 state->evicted_reason, WHY_MAX, state->evicted_message);
+                 "the Kueue of cluster %s has evicted it (%s): %.*s; it is queued there again",
+                 engine->clusters[cluster].name, state->evicted_reason, WHY_MAX, state->evicted_message);
 }
 
 static void report_admission(struct engine *engine, struct entry *entry, size_t cluster,
@@ -107,7 +109,7 @@ static void report_admission(struct engine *engine, struct entry *entry, size_t 
         return;
     if (kueue_status->reported && cluster != ENGINE_MANAGEMENT)
         report_event(engine, entry, false, "AdmittedInWorker", "Observe", "admitted by the Kueue of cluster %s",
-                     engine->names[cluster]);
+                     engine->clusters[cluster].name);
     kueue_status->reported = false;
 }
 
@@ -119,7 +121,7 @@ static struct kueue_status **place_of(const struct engine *engine, const struct 
         return NULL;
     if (event->cluster == ENGINE_MANAGEMENT)
         return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
-                   ? &entry->workload->kueue_status
+                   ? &entry->workload->kueue.status
                    : NULL;
     // The event comes once, so it is stored for mirrors without a listed workload too.
     struct mirror *m = entry_mirror(entry, event->cluster);
@@ -189,11 +191,11 @@ static void tell_queued(struct engine *engine, struct entry *entry, const struct
     }
     kueue_status->reported = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
-                 engine->names[mirror->facts.cluster], kueue_status->queue, kueue_status->why);
+                 engine->clusters[mirror->facts.cluster].name, kueue_status->queue, kueue_status->why);
 }
 
 static void report_check_rejected(struct engine *engine, struct entry *entry) {
-    struct kueue_status *kueue_status = entry->workload->kueue_status;
+    struct kueue_status *kueue_status = entry->workload->kueue.status;
     if (!kueue_status || !*kueue_status->check || kueue_status->reported || !entry->workload->facts.suspended)
         return;
     kueue_status->reported = true;
@@ -306,7 +308,7 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
             engine, entry, true, reason_text(response->reason), "CarryChange",
             "cannot set spec.active of Kueue's Workload %s in cluster %s, so the mirror itself is suspended, which "
             "its Kueue undoes while it is admitted; allow the host to patch workloads.kueue.x-k8s.io: %s",
-            kueue_status->name, engine->names[request->cluster], response->message);
+            kueue_status->name, engine->clusters[request->cluster].name, response->message);
     kueue_status->denied = denied;
 }
 
@@ -317,13 +319,13 @@ int64_t kueue_status_queued_ns(const struct mirror *mirror) {
 const struct kueue_status *kueue_status_of(const struct entry *entry) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool in_worker = mirror && mirror->kueue_status && mirror->facts.queued && !entry->workload->facts.suspended;
-    return in_worker ? mirror->kueue_status : entry->workload->kueue_status;
+    return in_worker ? mirror->kueue_status : entry->workload->kueue.status;
 }
 
 void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     const struct kueue_status *kueue_status = kueue_status_of(entry);
-    bool in_worker = kueue_status && kueue_status != entry->workload->kueue_status;
+    bool in_worker = kueue_status && kueue_status != entry->workload->kueue.status;
     if (!kueue_status || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
@@ -336,8 +338,21 @@ void kueue_status_put(const struct engine *engine, const struct entry *entry, st
         return;
     }
     buffer_printf(out, "suspended by Kueue in %s%s%s, queue %s: %s",
-                  in_worker ? engine->names[mirror->facts.cluster] : "the management cluster", *since ? " since " : "",
-                  since, kueue_status->queue, kueue_status->why);
+                  in_worker ? engine->clusters[mirror->facts.cluster].name : "the management cluster",
+                  *since ? " since " : "", since, kueue_status->queue, kueue_status->why);
+}
+
+static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    (void)engine;
+    (void)had;
+    if (entry->workload->generation != object_generation(object))
+        entry->workload->kueue.state = KUEUE_UNKNOWN;
+    entry->workload->kueue.names_queue = object_label(object, KUEUE_QUEUE_NAME);
+}
+
+static void forget(struct engine *engine, struct entry *entry) {
+    (void)engine;
+    kueue_status_drop(&entry->workload->kueue.status);
 }
 
 const struct part part_kueue = {.name = "Kueue",
@@ -345,4 +360,6 @@ const struct part part_kueue = {.name = "Kueue",
                                 .event = take_event,
                                 .after = check,
                                 .requests = PART_REQUEST(REQUEST_ACTIVE),
-                                .answered = answered};
+                                .answered = answered,
+                                .seen = seen,
+                                .workload_ends = forget};

@@ -21,7 +21,7 @@ void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, str
         return;
     const struct entry *entry = store_get(&engine->store, kind, object_namespace(o->value), object_name(o->value));
     const struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
-    size_t others = engine->orphans[cluster].excess - (m ? m->excess : 0);
+    size_t others = engine->clusters[cluster].limits.excess - (m ? m->excess : 0);
     size_t excess = entry ? excess_of(entry, o->len) : 0;
     if (excess == 0 || others + excess <= max)
         return;
@@ -49,7 +49,7 @@ static void list_ignored(struct engine *engine, size_t cluster) {
 }
 
 static void count(struct engine *engine, struct mirror *m, size_t excess) {
-    size_t *sum = &engine->orphans[m->facts.cluster].excess;
+    size_t *sum = &engine->clusters[m->facts.cluster].limits.excess;
     size_t before = *sum, half = limit_of(engine) / 2;
     *sum += excess - m->excess;
     m->excess = (uint32_t)excess;

@@ -65,11 +65,11 @@ static bool tell(struct engine *engine, size_t kind, const struct json *object) 
 static void tell_once(struct engine *engine, struct refused *refused, const struct json *object) {
     if (!refused->told)
         refused->told = tell(engine, refused->kind, object);
-    engine->limit.untold |= !refused->told;
+    engine->limits.admission.untold |= !refused->told;
 }
 
 static void refuse(struct engine *engine, size_t kind, const struct json *object) {
-    struct limit *limit = &engine->limit;
+    struct limit *limit = &engine->limits.admission;
     uint32_t epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
     struct refused *refused = map_get(&limit->refused, object_uid(object));
     if (refused) {
@@ -98,7 +98,7 @@ static void refuse(struct engine *engine, size_t kind, const struct json *object
 }
 
 bool limit_refuses(struct engine *engine, size_t kind, const struct json *object) {
-    struct limit *limit = &engine->limit;
+    struct limit *limit = &engine->limits.admission;
     bool full = engine->settings.max_workloads > 0 && !object_annotation(object, MARK_CLUSTER) &&
                 count_workloads(engine) >= engine->settings.max_workloads;
     if (full)
@@ -109,11 +109,12 @@ bool limit_refuses(struct engine *engine, size_t kind, const struct json *object
 }
 
 void limit_forget(struct engine *engine, const char *uid) {
-    struct refused *refused = engine->limit.refused.count > 0 ? map_get(&engine->limit.refused, uid) : NULL;
+    struct refused *refused =
+        engine->limits.admission.refused.count > 0 ? map_get(&engine->limits.admission.refused, uid) : NULL;
     if (!refused)
         return;
     engine->stats.kinds[refused->kind].refused--;
-    drop(&engine->limit, refused);
+    drop(&engine->limits.admission, refused);
 }
 
 static void on_listed(struct engine *engine, struct engine_event *event) {
@@ -124,21 +125,21 @@ static void on_listed(struct engine *engine, struct engine_event *event) {
     uint32_t epoch = watch->epoch;
     watch->asked_ns = 0;
     size_t cursor = 0;
-    for (struct refused *r; (r = map_next(&engine->limit.refused, &cursor));) {
+    for (struct refused *r; (r = map_next(&engine->limits.admission.refused, &cursor));) {
         if (r->kind != kind || r->epoch == epoch)
             continue;
         engine->stats.kinds[kind].refused--;
-        drop(&engine->limit, r);
+        drop(&engine->limits.admission, r);
     }
 }
 
 bool limit_may_have_refused(const struct engine *engine, const char *uid) {
-    return engine->limit.rest > 0 || map_get(&engine->limit.refused, uid);
+    return engine->limits.admission.rest > 0 || map_get(&engine->limits.admission.refused, uid);
 }
 
 // A lease is held from now on: what was refused before is told by this host.
 static void look_at_leases(struct engine *engine) {
-    struct limit *limit = &engine->limit;
+    struct limit *limit = &engine->limits.admission;
     uint64_t mask = shard_mask(engine), gained = mask & ~limit->shards;
     limit->shards = mask;
     if (!gained || !limit->untold)
@@ -155,7 +156,7 @@ static bool is_listing(const struct engine *engine, const struct watch_state *wa
 }
 
 static void list_again(struct engine *engine) {
-    struct limit *limit = &engine->limit;
+    struct limit *limit = &engine->limits.admission;
     bool all = true;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
@@ -173,7 +174,7 @@ static void list_again(struct engine *engine) {
 }
 
 static int64_t due_ns(struct engine *engine) {
-    struct limit *limit = &engine->limit;
+    struct limit *limit = &engine->limits.admission;
     look_at_leases(engine);
     size_t waiting = limit->refused.count + limit->rest;
     if (waiting == 0)
@@ -191,12 +192,12 @@ static int64_t due_ns(struct engine *engine) {
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    map_init(&engine->limit.refused, options->seed);
+    map_init(&engine->limits.admission.refused, options->seed);
     return NULL;
 }
 
 static void end(struct engine *engine) {
-    free_limit(&engine->limit);
+    free_limit(&engine->limits.admission);
 }
 
 const struct part part_admission = {.name = "maxWorkloads",

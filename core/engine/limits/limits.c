@@ -4,8 +4,8 @@
 #include "core/engine/limits/large_mirrors.h"
 #include "core/engine/limits/orphans.h"
 #include "core/engine/limits/oversized.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/part.h"
-#include "core/engine/pause/pause.h"
 
 static void on_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster, kind = event->kind;
@@ -31,11 +31,11 @@ static void account(struct engine *engine, struct entry *entry) {
 
 static void configure(struct engine *engine, const struct engine_settings *former) {
     size_t max = engine->settings.max_orphans;
-    engine->room_grew |= max != former->max_orphans && (max == 0 || max > former->max_orphans);
+    engine->limits.room_grew |= max != former->max_orphans && (max == 0 || max > former->max_orphans);
 }
 
 static void tick(struct engine *engine) {
-    if (engine->room_grew)
+    if (engine->limits.room_grew)
         pause_room_grew(engine);
 }
 

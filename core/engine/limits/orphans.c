@@ -8,8 +8,8 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/limits/limit.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/kube/object/object.h"
@@ -79,7 +79,7 @@ static bool is_from_the_future(struct engine *engine, const struct entry *entry,
 // It is no longer an orphan, or is released.
 static void end_wait(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
-        engine->orphans[m->facts.cluster].waiting--;
+        engine->clusters[m->facts.cluster].limits.waiting--;
     struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
     if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
         report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "no orphan is held any longer");
@@ -88,8 +88,8 @@ static void end_wait(struct engine *engine, struct mirror *m) {
 
 void orphans_forget(struct engine *engine, struct mirror *m) {
     end_wait(engine, m);
-    engine->orphans[m->facts.cluster].bytes -= m->counted_bytes;
-    engine->orphans[m->facts.cluster].names -= m->counted_bytes > 0;
+    engine->clusters[m->facts.cluster].limits.bytes -= m->counted_bytes;
+    engine->clusters[m->facts.cluster].limits.names -= m->counted_bytes > 0;
     m->counted_bytes = 0;
 }
 
@@ -99,7 +99,7 @@ static bool is_suspect(const struct engine *engine, const struct entry *entry, c
 }
 
 static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
-    const struct orphan_count *orphans = &engine->orphans[cluster];
+    const struct orphan_count *orphans = &engine->clusters[cluster].limits;
     int64_t n = (int64_t)orphans->waiting + orphans->released;
     int64_t all = (int64_t)engine->stats.clusters[cluster].mirrors + orphans->released;
     *count = (uint32_t)n;
@@ -122,7 +122,7 @@ static void report_held(struct engine *engine, const struct entry *entry, const 
 }
 
 static void release_orphan(struct engine *engine, struct mirror *m) {
-    struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
+    struct orphan_count *orphans = &engine->clusters[m->facts.cluster].limits;
     bool held = m->orphan == ORPHAN_HELD;
     end_wait(engine, m);
     m->orphan = ORPHAN_DELETABLE;
@@ -157,7 +157,7 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     case ORPHAN_NOT:
         m->orphan = ORPHAN_NEW;
         m->orphan_since_ns = now_ns;
-        engine->orphans[m->facts.cluster].waiting++;
+        engine->clusters[m->facts.cluster].limits.waiting++;
         return now_ns + LOOK_NS;
     case ORPHAN_NEW:
         return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : hold_until(engine, entry, m);
@@ -172,7 +172,7 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
 
 // Counts orphans and their memory.
 static void account(struct engine *engine, struct mirror *m) {
-    struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
+    struct orphan_count *orphans = &engine->clusters[m->facts.cluster].limits;
     uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.text.len + 1 : 0;
     orphans->bytes += (size_t)bytes - m->counted_bytes;
     orphans->names += (size_t)(bytes > 0) - (m->counted_bytes > 0);
@@ -187,7 +187,7 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
     size_t max = engine->settings.max_orphans * ENGINE_UNLISTED * NAME_BYTES;
     *name_only = false;
-    if (engine->settings.max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < max))
+    if (engine->settings.max_orphans == 0 || (!listed && engine->clusters[cluster].limits.bytes < max))
         return object; // its workload may still be listed
     struct object *stub = NULL;
     struct error *error = object_stub(object->text, object->len, NULL, NULL, NULL, "", &stub);

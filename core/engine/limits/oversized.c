@@ -6,8 +6,8 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/json/pointer.h"
@@ -48,7 +48,7 @@ static void report_oversized(struct engine *engine, struct entry *entry, const s
     if (m->facts.of_workload)
         report_event(engine, entry, true, "TooLarge", "CopyStatus",
                      "its mirror in cluster %s is too large, so its status is not copied: %s",
-                     engine->names[m->facts.cluster], why);
+                     engine->clusters[m->facts.cluster].name, why);
     if (!known)
         report_log(engine, LOG_WARN, m->facts.cluster, entry->kind, "%s is too large and is ignored: %s", entry->key,
                    why);

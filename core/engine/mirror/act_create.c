@@ -43,7 +43,7 @@ bool act_create(struct engine *engine, struct entry *entry, const struct action 
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_context context = call_context(engine, entry, NULL, &call);
-    struct mirror_record record = {.bare = entry->workload->kueue == KUEUE_ADMITTED && !engine->settings.kueue_carried};
+    struct mirror_record record = {.bare = kueue_is_admitted(entry) && !engine->settings.kueue_carried};
     AUTO_JSON body = NULL;
     context.record = &record;
     wharf_result result = context.workload ? mirror_make(&context, &body) : WHARF_RETRY;

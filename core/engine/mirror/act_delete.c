@@ -43,12 +43,12 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
         report_event(
             engine, entry, true, "SecondMirror", "DeleteMirror",
             "two mirrors exist: that of attempt %u in cluster %s is deleted, that of attempt %u in cluster %s stays",
-            mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->workload->facts.attempt,
-            engine->names[entry->workload->facts.cluster]);
+            mirror->facts.attempt, engine->clusters[mirror->facts.cluster].name, entry->workload->facts.attempt,
+            engine->clusters[entry->workload->facts.cluster].name);
     else if (is_drained(entry, mirror))
         report_event(engine, entry, false, "Drained", "DeleteMirror",
                      "cluster %s is drained: the mirror of attempt %u is deleted there, and %s",
-                     engine->names[mirror->facts.cluster], entry->workload->facts.attempt,
+                     engine->clusters[mirror->facts.cluster].name, entry->workload->facts.attempt,
                      entry->workload->facts.suspended ? "none is created before it is resumed"
                                                       : "another one is created in another cluster once it is gone");
     else if (stale)

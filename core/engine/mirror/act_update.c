@@ -33,7 +33,7 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
 // Rule 10: not undone, and reported once.
 static void report_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
-    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->facts.cluster];
+    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->clusters[mirror->facts.cluster].name;
     if (mirror->suspension_reported)
         return;
     mirror->suspension_reported = true;
@@ -63,7 +63,8 @@ static void hold_back(struct engine *engine, struct entry *entry, struct mirror 
     mirror->facts.update_at_ns = refused->until_ns;
     if (!refused->reported)
         report_event(engine, entry, true, reason_text(refused->reason), "CarryChange",
-                     "cluster %s rejected a change of the mirror (%s): %s", engine->names[mirror->facts.cluster], held,
+                     "cluster %s rejected a change of the mirror (%s): %s",
+                     engine->clusters[mirror->facts.cluster].name, held,
                      refused->message ? refused->message : "out of memory");
     refused->reported = true;
 }
@@ -77,7 +78,7 @@ static void report_dropped(struct engine *engine, struct entry *entry, struct mi
         engine, entry, true, "FieldsDropped", "CarryChange",
         "%s accepted a change of the mirror and stored nothing of it: its API server does not know the fields or "
         "writes them differently, or a policy there removes them",
-        engine->names[mirror->facts.cluster]);
+        engine->clusters[mirror->facts.cluster].name);
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,

@@ -23,7 +23,7 @@ static const char *lost_mark(const struct engine *engine, const struct entry *en
         return MARK_ATTEMPT;
     if (!seal_keys_any(engine->seals))
         return NULL;
-    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->names[mirror->facts.cluster], object);
+    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->clusters[mirror->facts.cluster].name, object);
     return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;
 }
 

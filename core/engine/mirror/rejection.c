@@ -2,6 +2,7 @@
 #include "core/engine/mirror/rejection.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
@@ -13,8 +14,8 @@
 
 // The workload's mirror was rejected there for lack of credentials or rights.
 static bool is_excluded(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
-    const struct attempt *last = entry->workload->attempts.newest;
-    while (last && strcmp(last->cluster, engine->names[mirror->facts.cluster]) != 0)
+    const struct attempt *last = attempt_history_newest(entry);
+    while (last && strcmp(last->cluster, engine->clusters[mirror->facts.cluster].name) != 0)
         last = last->older;
     return mirror->facts.excluded_until_ns > engine->now.mono_ns && last && last->reason &&
            (strcmp(last->reason, "Forbidden") == 0 || strcmp(last->reason, "Unauthorized") == 0);
@@ -41,7 +42,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
                  event->contact.problem ? event->contact.problem : "the API server rejects the host",
                  cluster == ENGINE_MANAGEMENT ? "" : ADVICE);
     for (size_t k = 0; k < engine->n_kinds && event->contact.state == CONTACT_GOOD; k++)
-        if (cluster != ENGINE_MANAGEMENT && engine->contacts[cluster] == CONTACT_REJECTED)
+        if (cluster != ENGINE_MANAGEMENT && cluster_contact(engine, cluster) == CONTACT_REJECTED)
             retry(engine, cluster, k);
 }
 

@@ -7,18 +7,19 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
+#include "core/engine/engine.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/history/changes.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/limit.h"
 #include "core/engine/limits/orphans.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/observe/observe_parts.h"
 #include "core/engine/observe/restored.h"
 #include "core/engine/observe/stale_version.h"
 #include "core/engine/part.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/placement/completions.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
@@ -87,18 +88,14 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const struct kind *kind = engine->kinds[entry->kind];
+    EACH_PART(part, seen) part->seen(engine, entry, object, had);
     text_copy(entry->workload->uid, sizeof entry->workload->uid, object_uid(object));
-    if (entry->workload->generation != object_generation(object))
-        entry->workload->kueue = KUEUE_UNKNOWN;
     entry->workload->generation = object_generation(object);
     entry->workload->facts.being_deleted = object_is_being_deleted(object);
     bool resumed = entry->workload->facts.suspended;
     entry->workload->facts.suspended = phase_suspend_asked(&kind->abi, object);
     if (resumed && !entry->workload->facts.suspended)
         unstarted_resumed(engine, entry);
-    entry->workload->has_placement_annotations =
-        object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
-    entry->workload->names_queue = object_label(object, KUEUE_QUEUE_NAME);
     uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
@@ -136,7 +133,6 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         }
     }
     entry->workload->facts.status_due = true;
-    retry_read(engine, entry, object, had);
 }
 
 // The workload is gone or no longer delegated.
@@ -177,8 +173,6 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         return;
     }
     entry->workload->listed_older = false;
-    if (entry->workload->uncompared) // another writer may have changed missing fields since
-        entry->workload->noop_patch_hash = 0;
     bool restored = strcmp(entry->workload->doc.version, STORE_VERSION_NONE) == 0;
     bool had_finished = had && entry->workload->facts.finished && (restored || entry->workload->facts.ended);
     struct shared_text text = {0};
@@ -294,6 +288,12 @@ static void on_event(struct engine *engine, struct engine_event *event) {
         observe_seen(engine, event->cluster, event->kind, TAKE(event->object));
 }
 
+static struct error *begin(struct engine *engine, const struct engine_options *options) {
+    engine->observe.adopt_until_ns = options->adopt_until_ns;
+    return NULL;
+}
+
 const struct part part_observe = {.name = "observation",
+                                  .begin = begin,
                                   .events = PART_EVENT(EVENT_SEEN) | PART_EVENT(EVENT_GONE) | PART_EVENT(EVENT_LISTED),
                                   .event = on_event};

@@ -5,12 +5,7 @@
 
 #include "core/engine/engine_internal.h"
 
-struct unsealed_log { // throttles the log line about foreign objects with the host's marks
-    struct throttle throttle;
-    int64_t next_ns;
-};
-
-// The reason why an object in a worker counts as a mirror.
+// Why an object in a worker counts as a mirror.
 enum ownership {
     OWNERSHIP_NONE,  // not a mirror
     OWNERSHIP_UID,   // by the uid of a former mirror with changed marks

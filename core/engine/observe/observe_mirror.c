@@ -9,14 +9,15 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue_status.h"
 #include "core/engine/limits/orphans.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/mirror/finalizer.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/mirror/unresumed.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/placement/completions.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/status/final_status.h"
+#include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
 #include <stdlib.h>
@@ -42,12 +43,13 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
         return OWNERSHIP_UID;
     if (!seal_keys_any(engine->seals))
         return OWNERSHIP_MARKS;
-    switch (mirror_seal(k, engine->seals, engine->names[cluster], object)) {
+    switch (mirror_seal(k, engine->seals, engine->clusters[cluster].name, object)) {
     case SEAL_VALID:
     case SEAL_OLD_KEY:
         return OWNERSHIP_SEAL;
-    case SEAL_MISSING: // possibly from before there was a key
-        if (!known && engine->now.mono_ns < engine->adopt_until_ns && !cluster_watch(engine, cluster, kind)->listed)
+    case SEAL_MISSING: // may have been created without a key
+        if (!known && engine->now.mono_ns < engine->observe.adopt_until_ns &&
+            !cluster_watch(engine, cluster, kind)->listed)
             return OWNERSHIP_MARKS;
         return otherwise;
     default:
@@ -105,16 +107,15 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->seen_ns = engine->received_ns;
     if (!entry->workload->facts.exists)
         return;
-    entry->workload->facts.status_due = true;
-    if (entry->workload->denied_status_hash && entry->workload->denials.at_ns < entry->workload->facts.not_before_ns)
-        entry->workload->facts.not_before_ns = entry->workload->denials.at_ns; // the status may differ
+    status_mirror_changed(entry->workload);
 }
 
 // `known`: the former status was reduced, too.
 static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
     if (m->reduced && !known && m->facts.of_workload)
         report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
-                     "not all of its status in cluster %s is copied: %s", engine->names[m->facts.cluster], m->reduced);
+                     "not all of its status in cluster %s is copied: %s", engine->clusters[m->facts.cluster].name,
+                     m->reduced);
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
@@ -199,14 +200,14 @@ static const char *advice_of(const struct json *object) {
 // Marks of the host without a valid seal.
 static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
                             const struct json *object) {
-    struct unsealed_log *log = &engine->unsealed[cluster];
+    struct unsealed_log *log = &engine->clusters[cluster].observe;
     engine->stats.clusters[cluster].unsealed++;
     if (entry && entry->workload->facts.exists && !entry->workload->unsealed_reported &&
         text_equal(object_label(object, MARK_UID), entry->workload->uid)) {
         entry->workload->unsealed_reported = true;
         report_event(engine, entry, true, "NameConflict", "Observe",
                      "cluster %s has a foreign object of this name with the marks of its mirror and %s",
-                     engine->names[cluster], advice_of(object));
+                     engine->clusters[cluster].name, advice_of(object));
     }
     if (engine->now.mono_ns < log->next_ns)
         return;

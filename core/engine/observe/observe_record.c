@@ -15,7 +15,7 @@ uint32_t observe_annotated_cluster(const struct engine *engine, const struct jso
     if (!name)
         return 0;
     for (size_t c = 1; c < engine->n_clusters; c++)
-        if (text_equal(engine->names[c], name))
+        if (text_equal(engine->clusters[c].name, name))
             return (uint32_t)c;
     return DECIDE_UNKNOWN_CLUSTER;
 }
@@ -39,7 +39,7 @@ static void check_label(struct engine *engine, struct entry *entry, const struct
     const struct mirror *m = facts_placed_mirror(entry);
     if (!m || !m->facts.proven || cluster != entry->workload->facts.cluster || is_over(entry, m))
         return;
-    const char *name = engine->names[m->facts.cluster];
+    const char *name = engine->clusters[m->facts.cluster].name;
     bool right = text_equal(label, name);
     bool restored = !right && (label || entry->workload->labelled);
     entry->workload->labelled |= right;
@@ -81,7 +81,7 @@ void observe_check_annotations(struct engine *engine, struct entry *entry, const
     report_event(engine, entry, true, "AnnotationsRestored", "Place",
                  MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
                               " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
-                 name, number, engine->names[m->facts.cluster], m->facts.attempt);
+                 name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
 }
 
 void observe_read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {

@@ -63,9 +63,7 @@ void restored_finished(struct engine *engine, struct entry *entry, struct shared
         return;
     }
     final_status_drop(entry);
-    entry->workload->final_status = *text;
-    entry->workload->facts.final_attempt = entry->workload->facts.attempt;
-    entry->workload->facts.has_final_status = true;
+    final_status_put(entry, *text);
     report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
                  restored
                      ? "it had finished before the management cluster was restored from a backup and is not run again"

@@ -2,6 +2,7 @@
 #include "core/engine/observe/stale_version.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/status/status.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@ void stale_version_reset_workload(struct entry *e) {
     if (!e->workload->facts.exists)
         return;
     stale_version_reset_doc(&e->workload->doc);
-    e->workload->carry_hash = e->workload->noop_patch_hash = 0;
+    e->workload->carry_hash = 0;
+    status_forget_writes(e->workload);
     e->workload->generation = 0;
 }
 

@@ -62,7 +62,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
         (!act_accepts(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[640];
-    const char *name = engine->names[action->cluster];
+    const char *name = engine->clusters[action->cluster].name;
     int len =
         snprintf(body, sizeof body,
                  "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
@@ -92,7 +92,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
     bool again = entry->workload->requested_attempt == action->attempt;
     entry->workload->requested_cluster = (uint32_t)action->cluster;
     entry->workload->requested_attempt = action->attempt;
-    entry->workload->had_choice = action->had_choice;
+    entry->workload->placement.had_choice = action->had_choice;
     if (action->attempt > 1 && entry->workload->facts.attempt && entry->workload->facts.attempt != action->attempt) {
         engine->stats.replacements += !again;
         bool hot = !again && repeat_placed(engine, entry);

@@ -44,7 +44,7 @@ static uint32_t median_of_others(const struct engine *engine, size_t cluster, si
     uint32_t medians[OTHERS_MAX];
     size_t count = 0;
     for (size_t c = 1; c < engine->n_clusters && count < OTHERS_MAX; c++) {
-        const struct durations *durations = engine->slots[c].durations;
+        const struct durations *durations = engine->clusters[c].placement.durations;
         if (c == cluster || !durations || durations->pools[pool].count < SAMPLES)
             continue;
         struct pool sorted = durations->pools[pool];
@@ -53,12 +53,12 @@ static uint32_t median_of_others(const struct engine *engine, size_t cluster, si
     return count > 0 ? median(medians, count) : 0;
 }
 
-static void add_sample(struct worker_slot *slot, size_t pool, uint32_t ms) {
-    if (!slot->durations)
-        slot->durations = calloc(1, sizeof *slot->durations);
-    if (!slot->durations)
+static void add_sample(struct engine_cluster *slot, size_t pool, uint32_t ms) {
+    if (!slot->placement.durations)
+        slot->placement.durations = calloc(1, sizeof *slot->placement.durations);
+    if (!slot->placement.durations)
         return;
-    struct pool *p = &slot->durations->pools[pool];
+    struct pool *p = &slot->placement.durations->pools[pool];
     p->ms[p->next] = ms;
     p->next = (uint8_t)((p->next + 1) % SAMPLES);
     p->count = p->count < SAMPLES ? (uint8_t)(p->count + 1) : SAMPLES;
@@ -72,58 +72,58 @@ static void set_suspect(struct engine *engine, struct entry *entry, size_t clust
     report_event(engine, entry, true, "WorkerSuspect", "Observe",
                  "cluster %s finishes workloads of this kind and namespace in %s, other workers take %s: compare their "
                  "results. Until it takes as long it gets no more of them than the others",
-                 engine->names[cluster], own, others);
+                 engine->clusters[cluster].name, own, others);
     report_log(engine, LOG_WARN, cluster, entry->kind,
                "it finishes workloads such as %s in %s, other workers take %s: compare their results", entry->key, own,
                others);
 }
 
 static void judge(struct engine *engine, struct entry *entry, size_t cluster, uint32_t ms, uint32_t others_ms) {
-    struct worker_slot *slot = &engine->slots[cluster];
+    struct engine_cluster *slot = &engine->clusters[cluster];
     uint64_t *suspect = &engine->stats.clusters[cluster].suspect;
     bool fast = others_ms >= LEAST_MS && (uint64_t)ms * FAST_FACTOR < others_ms;
-    slot->fast = (uint16_t)(slot->fast << 1 | fast);
+    slot->placement.fast = (uint16_t)(slot->placement.fast << 1 | fast);
     unsigned count = 0;
-    for (uint16_t rest = slot->fast; rest; rest &= (uint16_t)(rest - 1))
+    for (uint16_t rest = slot->placement.fast; rest; rest &= (uint16_t)(rest - 1))
         count++;
     if (!*suspect && count >= SUSPECT_OF_16) {
         set_suspect(engine, entry, cluster, ms, others_ms);
     } else if (*suspect && count <= CLEARED_OF_16) {
         *suspect = 0;
-        slot->finished.window_ns = 0;
+        slot->placement.finished.window_ns = 0;
         report_log(engine, LOG_INFO, cluster, entry->kind, "it is no longer far faster than other workers");
     }
     if (*suspect && fast)
-        slot->finished.window_ns =
+        slot->placement.finished.window_ns =
             clock_later(CLOCK_MINUTE, clock_earlier((int64_t)others_ms * CLOCK_MS, WINDOW_MAX_NS));
 }
 
 void completions_created(const struct engine *engine, struct entry *entry) {
-    entry->workload->runs_in = entry->workload->had_choice ? entry->workload->facts.cluster : 0;
-    entry->workload->runs_since_ns = engine->now.mono_ns;
-    entry->workload->start_seen = false;
+    entry->workload->placement.runs_in = entry->workload->placement.had_choice ? entry->workload->facts.cluster : 0;
+    entry->workload->placement.runs_since_ns = engine->now.mono_ns;
+    entry->workload->placement.start_seen = false;
 }
 
 void completions_started(const struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->workload->runs_in != cluster || entry->workload->start_seen)
+    if (entry->workload->placement.runs_in != cluster || entry->workload->placement.start_seen)
         return;
-    entry->workload->runs_since_ns = engine->now.mono_ns;
-    entry->workload->start_seen = true;
+    entry->workload->placement.runs_since_ns = engine->now.mono_ns;
+    entry->workload->placement.start_seen = true;
 }
 
 void completions_finished(struct engine *engine, struct entry *entry) {
     size_t cluster = entry->workload->active_in;
-    if (!cluster || entry->workload->runs_in != cluster)
+    if (!cluster || entry->workload->placement.runs_in != cluster)
         return;
-    struct worker_slot *slot = &engine->slots[cluster];
-    int64_t took_ms = (engine->now.mono_ns - entry->workload->runs_since_ns) / CLOCK_MS;
+    struct engine_cluster *slot = &engine->clusters[cluster];
+    int64_t took_ms = (engine->now.mono_ns - entry->workload->placement.runs_since_ns) / CLOCK_MS;
     uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
     size_t pool = pool_of(entry);
     uint32_t others_ms = median_of_others(engine, cluster, pool);
     add_sample(slot, pool, ms);
     if (others_ms)
         judge(engine, entry, cluster, ms, others_ms);
-    recent_add(&slot->finished, entry->workload->runs_since_ns, engine->now.mono_ns);
+    recent_add(&slot->placement.finished, entry->workload->placement.runs_since_ns, engine->now.mono_ns);
     for (size_t k = 0; k < engine->n_kinds; k++)
-        engine->workers[k][cluster].finished = slot->finished;
+        engine->workers[k][cluster].finished = slot->placement.finished;
 }

@@ -66,20 +66,20 @@ static struct namespace_ *find_or_make(struct namespace_labels *table, const cha
 }
 
 static void decide_soon(struct engine *engine) {
-    struct namespace_labels *table = engine->namespace_labels;
+    struct namespace_labels *table = engine->placement.namespace_labels;
     if (table->due_ns == CLOCK_NEVER)
         table->due_ns = clock_later(engine->now.mono_ns, table->ticked_ns + CHANGED_NS);
 }
 
 static void set_labels(struct engine *engine, const char *name, const char *labels) {
-    struct namespace_ *one = find_or_make(engine->namespace_labels, name);
+    struct namespace_ *one = find_or_make(engine->placement.namespace_labels, name);
     char *copy = labels && *labels ? strdup(labels) : NULL;
     if (!one || (labels && *labels && !copy)) { // it keeps the labels it had
         free(copy);
         return;
     }
     one->seen = true;
-    if (!text_equal(one->labels, copy) || !engine->namespace_labels->listed)
+    if (!text_equal(one->labels, copy) || !engine->placement.namespace_labels->listed)
         decide_soon(engine);
     free(one->labels);
     one->labels = copy;
@@ -101,7 +101,7 @@ static bool drop_unseen(struct namespace_labels *table) {
 }
 
 void namespace_labels_take(struct engine *engine, const struct engine_event *event) {
-    struct namespace_labels *table = engine->namespace_labels;
+    struct namespace_labels *table = engine->placement.namespace_labels;
     struct namespace_ *one = NULL;
     switch (event->namespace_.news) {
     case NAMESPACES_LISTING:
@@ -131,7 +131,7 @@ void namespace_labels_take(struct engine *engine, const struct engine_event *eve
 }
 
 void namespace_labels_tick(struct engine *engine) {
-    struct namespace_labels *table = engine->namespace_labels;
+    struct namespace_labels *table = engine->placement.namespace_labels;
     if (table->due_ns > engine->now.mono_ns)
         return;
     table->ticked_ns = engine->now.mono_ns;
@@ -141,5 +141,5 @@ void namespace_labels_tick(struct engine *engine) {
 }
 
 int64_t namespace_labels_due_ns(const struct engine *engine) {
-    return engine->namespace_labels->due_ns;
+    return engine->placement.namespace_labels->due_ns;
 }

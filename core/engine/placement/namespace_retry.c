@@ -21,21 +21,22 @@ void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t c
         return;
     cluster_relist(engine, cluster, RELIST_NAMESPACES); // watched for a while from now
     if (entry->awaits_namespace ||
-        !array_reserve(&engine->namespace_waiters.list, &engine->namespace_waiters.capacity,
-                       engine->namespace_waiters.count + 1, sizeof *engine->namespace_waiters.list))
+        !array_reserve(&engine->placement.namespace_waiters.list, &engine->placement.namespace_waiters.capacity,
+                       engine->placement.namespace_waiters.count + 1, sizeof *engine->placement.namespace_waiters.list))
         return;
     entry->awaits_namespace = true;
-    engine->namespace_waiters.list[engine->namespace_waiters.count++] = entry;
+    engine->placement.namespace_waiters.list[engine->placement.namespace_waiters.count++] = entry;
 }
 
 static void drop(struct engine *engine, size_t at) {
-    engine->namespace_waiters.list[at]->awaits_namespace = false;
-    engine->namespace_waiters.list[at] = engine->namespace_waiters.list[--engine->namespace_waiters.count];
+    engine->placement.namespace_waiters.list[at]->awaits_namespace = false;
+    engine->placement.namespace_waiters.list[at] =
+        engine->placement.namespace_waiters.list[--engine->placement.namespace_waiters.count];
 }
 
 void namespace_retry_forget(struct engine *engine, struct entry *entry) {
-    for (size_t i = 0; entry->awaits_namespace && i < engine->namespace_waiters.count; i++)
-        if (engine->namespace_waiters.list[i] == entry)
+    for (size_t i = 0; entry->awaits_namespace && i < engine->placement.namespace_waiters.count; i++)
+        if (engine->placement.namespace_waiters.list[i] == entry)
             drop(engine, i);
 }
 
@@ -61,8 +62,8 @@ static void retry(struct engine *engine, struct entry *entry, struct mirror *mir
 }
 
 void namespace_retry_changed(struct engine *engine, size_t cluster, const char *namespace_) {
-    for (size_t i = engine->namespace_waiters.count; i-- > 0;) {
-        struct entry *entry = engine->namespace_waiters.list[i];
+    for (size_t i = engine->placement.namespace_waiters.count; i-- > 0;) {
+        struct entry *entry = engine->placement.namespace_waiters.list[i];
         struct mirror *mirror = entry_mirror(entry, cluster);
         size_t len = entry->name_at - 1U;
         if (!waits(entry))

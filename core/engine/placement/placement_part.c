@@ -7,18 +7,25 @@
 #include "core/engine/placement/namespace_labels.h"
 #include "core/engine/placement/namespace_retry.h"
 #include "core/engine/placement/placement_queue.h"
+#include "core/engine/placement/placement_rules.h"
 
 #include <stdlib.h>
 
+void placement_replace_rules(struct engine *engine, struct placement_settings *rules) {
+    placement_settings_free(engine->placement.rules);
+    engine->placement.rules = rules;
+}
+
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    fair_queue_init(&engine->placement_queue.waiting, options->seed);
-    return namespace_labels_new(options->seed, &engine->namespace_labels);
+    fair_queue_init(&engine->placement.queue.waiting, options->seed);
+    return namespace_labels_new(options->seed, &engine->placement.namespace_labels);
 }
 
 static void end(struct engine *engine) {
-    fair_queue_free(&engine->placement_queue.waiting);
-    free(engine->namespace_waiters.list);
-    namespace_labels_free(engine->namespace_labels);
+    fair_queue_free(&engine->placement.queue.waiting);
+    free(engine->placement.namespace_waiters.list);
+    placement_replace_rules(engine, NULL);
+    namespace_labels_free(engine->placement.namespace_labels);
 }
 
 static void on_event(struct engine *engine, struct engine_event *event) {
@@ -44,6 +51,21 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     facts->wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry);
 }
 
+static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
+    (void)engine;
+    (void)had;
+    entry->workload->placement.has_placement_annotations =
+        object_annotation(object, MARK_CLUSTER_NAMES) || object_annotation(object, MARK_CLUSTER_SELECTOR);
+}
+
+struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
+    subject.labels_known = namespace_labels_of(engine->placement.namespace_labels, space, &subject.labels);
+    return subject;
+}
+
 const struct part part_placement = {.name = "placement",
                                     .begin = begin,
                                     .end = end,
@@ -54,4 +76,5 @@ const struct part part_placement = {.name = "placement",
                                     .due_ns = due_ns,
                                     .stand_by = stand_by,
                                     .facts = facts,
-                                    .entry_ends = namespace_retry_forget};
+                                    .entry_ends = namespace_retry_forget,
+                                    .seen = seen};

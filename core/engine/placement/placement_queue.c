@@ -6,15 +6,15 @@
 #define UNBOUNDED ((size_t)256)   // tried at most for a worker without maxActive
 
 static void put_in_queue(struct engine *engine, struct entry *entry) {
-    struct placement_queue *queue = &engine->placement_queue;
+    struct placement_queue *queue = &engine->placement.queue;
     // Without memory the engine tries the entry again when a worker changes.
     (void)fair_queue_put(&queue->waiting, &entry->placement_turn, entry, WORK_CREATE, entry->kind, entry->key,
                          entry->name_at - 1U);
 }
 
 bool placement_queue_overtakes(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct placement_queue *queue = &engine->placement_queue;
-    bool limited = engine->slots[cluster].settings.max_active > 0 || engine->slots[cluster].settings.max_kinds;
+    struct placement_queue *queue = &engine->placement.queue;
+    bool limited = engine->clusters[cluster].settings.max_active > 0 || engine->clusters[cluster].settings.max_kinds;
     if (!limited || entry->placement_turn.flow || queue->waiting.count == 0 || !(queue->freed || queue->trying))
         return false;
     put_in_queue(engine, entry);
@@ -27,26 +27,26 @@ void placement_queue_note(struct engine *engine, struct entry *entry, enum place
         fair_queue_remove(&entry->placement_turn);
     else if (need == PLACEMENT_TURN_WANTED)
         put_in_queue(engine, entry);
-    if (entry != engine->placement_queue.tried)
+    if (entry != engine->placement.queue.tried)
         return;
-    engine->placement_queue.tried = NULL;
+    engine->placement.queue.tried = NULL;
     if (need == PLACEMENT_TURN_WANTED)
-        engine->placement_queue.misses++;
-    else if (engine->placement_queue.left > 0)
-        engine->placement_queue.left--;
+        engine->placement.queue.misses++;
+    else if (engine->placement.queue.left > 0)
+        engine->placement.queue.left--;
 }
 
 void placement_queue_retry(struct engine *engine) {
-    engine->placement_queue.freed |= engine->placement_queue.waiting.count > 0;
+    engine->placement.queue.freed |= engine->placement.queue.waiting.count > 0;
 }
 
 // How many more workloads all workers together may get, at most.
 static size_t free_slots(const struct engine *engine) {
     size_t left = 0;
     for (size_t c = 1; c < engine->n_clusters; c++) {
-        const struct worker_slot *slot = &engine->slots[c];
+        const struct engine_cluster *slot = &engine->clusters[c];
         size_t active = engine->stats.clusters[c].active;
-        if (!engine->names[c] || slot->settings.policy != WORKER_ACTIVE)
+        if (!engine->clusters[c].name || slot->settings.policy != WORKER_ACTIVE)
             continue;
         if (slot->settings.max_active == 0)
             left += UNBOUNDED;
@@ -57,7 +57,7 @@ static size_t free_slots(const struct engine *engine) {
 }
 
 static bool begin_round(struct engine *engine) {
-    struct placement_queue *queue = &engine->placement_queue;
+    struct placement_queue *queue = &engine->placement.queue;
     if (!queue->freed || queue->next_ns > engine->now.mono_ns)
         return false;
     queue->freed = false;
@@ -69,14 +69,14 @@ static bool begin_round(struct engine *engine) {
 }
 
 static void end_round(struct engine *engine) {
-    struct placement_queue *queue = &engine->placement_queue;
+    struct placement_queue *queue = &engine->placement.queue;
     queue->trying = false;
     queue->tried = NULL;
     queue->next_ns = queue->misses > MISSES_MAX ? engine->now.mono_ns + ROUND_NS : 0;
 }
 
 struct entry *placement_queue_next(struct engine *engine) {
-    struct placement_queue *queue = &engine->placement_queue;
+    struct placement_queue *queue = &engine->placement.queue;
     queue->tried = NULL;
     if (!queue->trying && !begin_round(engine))
         return NULL;
@@ -88,7 +88,7 @@ struct entry *placement_queue_next(struct engine *engine) {
 }
 
 int64_t placement_queue_wake_ns(const struct engine *engine) {
-    const struct placement_queue *queue = &engine->placement_queue;
+    const struct placement_queue *queue = &engine->placement.queue;
     if (queue->trying)
         return engine->now.mono_ns;
     return queue->freed ? clock_later(queue->next_ns, engine->now.mono_ns) : CLOCK_NEVER;

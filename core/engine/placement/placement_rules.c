@@ -96,7 +96,7 @@ static bool is_of_kind(const struct placement_rule *rule, const struct kind *kin
 
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers) {
-    const struct placement_settings *settings = engine->placement;
+    const struct placement_settings *settings = engine->placement.rules;
     size_t n = settings->options.n_rules, i = 0;
     bool labels_known = true;
     char space[254];
@@ -110,7 +110,7 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
         if (!rule->namespace_selector)
             break;
         const char *labels = NULL;
-        labels_known = namespace_labels_of(engine->namespace_labels, space, &labels);
+        labels_known = namespace_labels_of(engine->placement.namespace_labels, space, &labels);
         if (!labels_known)
             i = n;
         if (!labels_known || selector_is_met(&settings->parsed[i].namespaces, labels))

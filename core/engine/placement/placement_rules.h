@@ -24,4 +24,6 @@ struct entry;
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers);
 
+void placement_replace_rules(struct engine *engine, struct placement_settings *rules); // takes them
+
 #endif

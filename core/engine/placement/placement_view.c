@@ -14,9 +14,9 @@
 #include <string.h>
 
 bool placement_is_limited(const struct engine *engine, const struct entry *entry) {
-    const struct placement_options *options = placement_settings_options(engine->placement);
-    return entry->workload->has_placement_annotations || engine->capacity || engine->workers_are_limited ||
-           options->n_rules > 0 || options->otherwise.worker_selector ||
+    const struct placement_options *options = placement_settings_options(engine->placement.rules);
+    return entry->workload->placement.has_placement_annotations || capacity_is_used(engine) ||
+           engine->placement.workers_are_limited || options->n_rules > 0 || options->otherwise.worker_selector ||
            options->otherwise.policy != PLACEMENT_LEAST_ACTIVE;
 }
 
@@ -28,7 +28,7 @@ static void exclude_all(struct placement_view *view, enum worker_obstacle obstac
 static void exclude_unmatched(const struct engine *engine, const struct selector *selector,
                               struct placement_view *view) {
     for (size_t c = 1; selector->n_terms > 0 && c < view->n_clusters; c++)
-        if (!cluster_is_vacant(engine, c) && !selector_is_met(selector, engine->slots[c].settings.labels))
+        if (!cluster_is_vacant(engine, c) && !selector_is_met(selector, engine->clusters[c].settings.labels))
             placement_exclude(view, c, OBSTACLE_SELECTOR, CLOCK_NEVER);
 }
 
@@ -46,8 +46,8 @@ static void read_selector(const struct engine *engine, const char *text, struct 
 
 static size_t find_worker(const struct engine *engine, const char *name, size_t len) {
     for (size_t c = 1; c < engine->n_clusters; c++)
-        if (!cluster_is_vacant(engine, c) && strlen(engine->names[c]) == len &&
-            strncmp(engine->names[c], name, len) == 0)
+        if (!cluster_is_vacant(engine, c) && strlen(engine->clusters[c].name) == len &&
+            strncmp(engine->clusters[c].name, name, len) == 0)
             return c;
     return 0;
 }
@@ -104,7 +104,7 @@ static bool limit_is_reached(const struct engine *engine, const struct entry *en
 
 // The count is without the workload itself.
 static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {
-    for (size_t c = 1; engine->workers_are_limited && c < view->n_clusters; c++) {
+    for (size_t c = 1; engine->placement.workers_are_limited && c < view->n_clusters; c++) {
         if (cluster_is_vacant(engine, c) || view->workers[c].obstacle != OBSTACLE_NONE ||
             !limit_is_reached(engine, entry, c))
             continue;
@@ -115,7 +115,7 @@ static void exclude_full(const struct engine *engine, const struct entry *entry,
 
 static void exclude_without_room(struct engine *engine, struct entry *entry, struct placement_view *view) {
     uint32_t shard = shard_of(engine, entry);
-    for (size_t c = 1; engine->capacity && c < view->n_clusters; c++) {
+    for (size_t c = 1; capacity_is_used(engine) && c < view->n_clusters; c++) {
         struct placement_option *option = &view->workers[c];
         int64_t next_ns = CLOCK_NEVER;
         const struct worker_facts *worker = &engine->workers[entry->kind][c];
@@ -144,7 +144,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     *out = (struct placement_view){.n_clusters = engine->n_clusters};
     out->workers = calloc(engine->n_clusters, sizeof *out->workers);
     if (!out->workers ||
-        (entry->workload->has_placement_annotations && !doc_tree(&engine->store, &entry->workload->doc))) {
+        (entry->workload->placement.has_placement_annotations && !doc_tree(&engine->store, &entry->workload->doc))) {
         placement_view_clear(out);
         return false;
     }
@@ -155,7 +155,7 @@ bool placement_view_make(struct engine *engine, struct entry *entry, struct plac
     out->policy = placement_rule_of(engine, entry, &known, &workers)->policy;
     if (!known)
         exclude_all(out, OBSTACLE_UNDECIDED);
-    if (entry->workload->has_placement_annotations)
+    if (entry->workload->placement.has_placement_annotations)
         read_annotations(engine, entry, out);
     exclude_unmatched(engine, workers, out);
     exclude_full(engine, entry, out);

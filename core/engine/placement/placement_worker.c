@@ -9,9 +9,10 @@
 #include <string.h>
 
 void placement_workers_changed(struct engine *engine) {
-    engine->workers_are_limited = false;
+    engine->placement.workers_are_limited = false;
     for (size_t c = 1; c < engine->n_clusters; c++)
-        engine->workers_are_limited |= engine->slots[c].settings.max_active > 0 || engine->slots[c].settings.max_kinds;
+        engine->placement.workers_are_limited |=
+            engine->clusters[c].settings.max_active > 0 || engine->clusters[c].settings.max_kinds;
     placement_queue_retry(engine);
 }
 
@@ -28,10 +29,23 @@ static size_t limit_of_kind(const char *list, const struct kind *kind) {
 }
 
 void placement_worker_refresh(const struct engine *engine, size_t cluster, size_t kind) {
-    const struct worker_settings *settings = &engine->slots[cluster].settings;
+    const struct worker_settings *settings = &engine->clusters[cluster].settings;
     struct worker_facts *facts = &engine->workers[kind][cluster];
     facts->weight = settings->weight ? settings->weight : 1;
     facts->order = settings->order;
     facts->max_active = settings->max_active;
     facts->max_kind = limit_of_kind(settings->max_kinds, engine->kinds[kind]);
+}
+
+void completions_end(struct entry *entry) {
+    entry->workload->placement.runs_in = 0;
+}
+
+const struct recent *completions_of(const struct engine *engine, size_t cluster) {
+    return &engine->clusters[cluster].placement.finished;
+}
+
+void completions_free(struct engine *engine, size_t cluster) {
+    free(engine->clusters[cluster].placement.durations);
+    engine->clusters[cluster].placement.durations = NULL;
 }

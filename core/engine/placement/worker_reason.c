@@ -5,6 +5,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement_rules.h"
 #include "core/engine/shard/shard_of.h"
@@ -32,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static void fill(struct worker_reason *out
 static void fill_connection(const struct engine *engine, const struct entry *entry, size_t cluster,
                             struct worker_reason *out) {
     const struct watch_state *watch = cluster_watch(engine, cluster, entry->kind);
-    bool silent = engine->contacts[cluster] == CONTACT_LOST;
+    bool silent = cluster_contact(engine, cluster) == CONTACT_LOST;
     const char *problem = silent ? "" : engine->stats.clusters[cluster].watches[entry->kind].problem;
     if (!silent && watch->state == REFLECTOR_ABSENT)
         fill(out, OBSTACLE_KIND, "does not serve the kind", "does not serve the kind; install its CRD%s%s",
@@ -52,9 +53,9 @@ static const char *version_in(const struct engine *engine, const struct entry *e
 
 // The newest rejection by this worker.
 static const struct attempt *rejection_by(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    for (const struct attempt *a = entry->workload->attempts.newest; a; a = a->older)
+    for (const struct attempt *a = attempt_history_newest(entry); a; a = a->older)
         if ((a->outcome == OUTCOME_REJECTED || a->outcome == OUTCOME_WITHDRAWN) &&
-            strcmp(a->cluster, engine->names[cluster]) == 0)
+            strcmp(a->cluster, engine->clusters[cluster].name) == 0)
             return a;
     return NULL;
 }
@@ -118,7 +119,7 @@ static void find_of_worker(const struct engine *engine, const struct entry *entr
     const struct stats_cluster *stats = &engine->stats.clusters[cluster];
     if (*stats->refused)
         fill(out, OBSTACLE_REFUSED, "refused", "is refused: %s", stats->refused);
-    else if (engine->contacts[cluster] == CONTACT_REJECTED)
+    else if (cluster_contact(engine, cluster) == CONTACT_REJECTED)
         fill(out, OBSTACLE_CREDENTIALS, "rejects the host", "rejects the host%s%s", DETAILS(stats->rejected));
     else if (!facts->connected)
         fill_connection(engine, entry, cluster, out);
@@ -130,10 +131,10 @@ static void find_of_worker(const struct engine *engine, const struct entry *entr
              version_in(engine, entry, ENGINE_MANAGEMENT));
     else if (cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL)
         fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: it has too many mirrors without a workload");
-    else if (engine->contacts[cluster] == CONTACT_SUSPECT)
+    else if (cluster_contact(engine, cluster) == CONTACT_SUSPECT)
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
     else if (facts->closed)
-        fill_policy(engine->slots[cluster].settings.policy, out);
+        fill_policy(engine->clusters[cluster].settings.policy, out);
     else if (shard_is_in(facts->closed_shards, shard_of(engine, entry)))
         fill(out, OBSTACLE_FENCED, "guard has no heartbeat of the host",
              "has a guard without a heartbeat of this host, which would stop new mirrors");
@@ -145,7 +146,7 @@ static void fill_selector(const struct engine *engine, const struct entry *entry
     (void)placement_rule_of(engine, entry, NULL, &workers);
     if (*view->problem && view->selector.n_terms == 0)
         fill(out, OBSTACLE_SELECTOR, "invalid selector", "is not chosen: %s", view->problem);
-    else if (!selector_is_met(workers, engine->slots[cluster].settings.labels))
+    else if (!selector_is_met(workers, engine->clusters[cluster].settings.labels))
         fill(out, OBSTACLE_SELECTOR, "not matched by workerSelector",
              "has labels that placement.workerSelector does not match");
     else
@@ -189,7 +190,7 @@ static void find_of_workload(const struct engine *engine, const struct entry *en
     const char *problem = capacity_problem(engine, cluster);
     char lack[sizeof out->brief];
     struct namespaces_subject subject = facts_namespace(engine, entry);
-    if (namespaces_judge(engine->slots[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
+    if (namespaces_judge(engine->clusters[cluster].settings.namespaces, &subject) != NAMESPACES_PERMITTED)
         fill(out, OBSTACLE_NAMESPACE, "namespace not permitted", "does not take workloads of its namespace");
     else if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
@@ -250,7 +251,7 @@ void worker_reasons_put(struct engine *engine, struct entry *entry, int64_t now_
         if (reason.obstacle == OBSTACLE_NONE)
             continue;
         if (named++ < REASONS_MAX)
-            buffer_printf(&list, "%s%s %s", named > 1 ? "; " : "", engine->names[c], reason.brief);
+            buffer_printf(&list, "%s%s %s", named > 1 ? "; " : "", engine->clusters[c].name, reason.brief);
         count_brief(counts, &n_counts, reason.brief);
     }
     for (size_t i = 0; i < n_counts; i++)

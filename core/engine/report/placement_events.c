@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/report/report.h"
 
+#include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/decide/lost.h"
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
+#include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/pacing.h"
@@ -35,12 +37,12 @@ static void say_time(const struct engine *engine, int64_t mono_ns, char out[CLOC
 // One Event for one loss: a stopping server refuses connections first, and ends its watches later.
 static bool is_told(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
     int64_t told_ns = entry->workload->loss_reported_ns;
-    return told_ns && (told_ns == since_ns || told_ns == engine->slots[cluster].refused_since_ns);
+    return told_ns && (told_ns == since_ns || told_ns == engine->clusters[cluster].membership.refused_since_ns);
 }
 
 // Without connections the host writes nothing there. Open watches still count, so the host does not reschedule.
 static void report_loss(struct engine *engine, struct entry *entry, size_t cluster, int64_t since_ns, bool open) {
-    const char *name = engine->names[cluster];
+    const char *name = engine->clusters[cluster].name;
     char since[CLOCK_RFC3339_MAX], timeout[CLOCK_RFC3339_MAX], found[160];
     say_time(engine, since_ns, since);
     clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
@@ -62,11 +64,11 @@ static void report_loss(struct engine *engine, struct entry *entry, size_t clust
 
 static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster) {
     const struct worker_facts *worker = &engine->workers[entry->kind][cluster];
-    int64_t refused_ns = engine->slots[cluster].refused_since_ns, now_ns = engine->now.mono_ns;
+    int64_t refused_ns = engine->clusters[cluster].membership.refused_since_ns, now_ns = engine->now.mono_ns;
     int64_t since_ns = worker->connected ? refused_ns : worker->lost_since_ns;
     if (is_told(engine, entry, cluster, since_ns))
         return;
-    bool certain = engine->contacts[cluster] == CONTACT_LOST || refused_ns;
+    bool certain = cluster_contact(engine, cluster) == CONTACT_LOST || refused_ns;
     if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {
         queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
         return;
@@ -90,7 +92,7 @@ static void tell_back(struct engine *engine, struct entry *entry, size_t cluster
         return;
     if (pacing_has_spare(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "WorkerBack", "Observe",
-                     "%s reachable again after %s; still runs there (attempt %u)", engine->names[cluster], lost,
+                     "%s reachable again after %s; still runs there (attempt %u)", engine->clusters[cluster].name, lost,
                      entry->workload->facts.attempt);
     else
         engine->stats.events_dropped++;
@@ -106,7 +108,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
         entry->workload->loss_reported_ns = 0;
     else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
              action->waiting == WAITING_UNGUARDED ||
-             (engine->workers[entry->kind][cluster].connected && engine->slots[cluster].refused_since_ns))
+             (engine->workers[entry->kind][cluster].connected && engine->clusters[cluster].membership.refused_since_ns))
         tell_loss(engine, entry, cluster);
     else if (entry->workload->loss_reported_ns && engine->workers[entry->kind][cluster].connected)
         tell_back(engine, entry, cluster);
@@ -116,7 +118,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
 static void say_cause(const struct engine *engine, const struct entry *entry, const struct action *action,
                       char out[256]) {
     uint32_t cluster = entry->workload->facts.cluster;
-    const char *name = engine->names[cluster];
+    const char *name = engine->clusters[cluster].name;
     const struct mirror *mirror = entry_mirror(entry, cluster);
     char lost[CLOCK_RFC3339_MAX];
     if (facts_worker_is_lost(engine, entry)) {
@@ -139,17 +141,17 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
 
 void report_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
     char cause[256];
-    const struct attempt *attempt = entry->workload->attempts.newest;
+    const struct attempt *attempt = attempt_history_newest(entry);
     bool ran =
         attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     say_cause(engine, entry, action, cause);
     entry->workload->loss_reported_ns = 0;
     report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,
-                 ran ? "running again" : "placed", engine->names[action->cluster], action->attempt);
+                 ran ? "running again" : "placed", engine->clusters[action->cluster].name, action->attempt);
 }
 
 void report_finished(struct engine *engine, struct entry *entry) {
-    const struct attempt *attempt = entry->workload->attempts.newest;
+    const struct attempt *attempt = attempt_history_newest(entry);
     if (!attempt || entry->workload->facts.attempt == 0)
         return;
     if (!pacing_is_calm(engine, ENGINE_MANAGEMENT)) {

@@ -19,20 +19,21 @@ static struct entry *find(const struct engine *engine, const struct engine_event
 
 static void take_event(struct engine *engine, struct engine_event *event) {
     struct entry *entry = find(engine, event);
-    if (!entry || !bucket_take(&engine->pod_reports_full_ns, engine->now.mono_ns, POD_REPORT_NS, POD_REPORTS_BURST)) {
+    if (!entry ||
+        !bucket_take(&engine->report.pod_reports_full_ns, engine->now.mono_ns, POD_REPORT_NS, POD_REPORTS_BURST)) {
         engine->stats.clusters[event->cluster].pod_reports_refused++;
         return;
     }
     // Independent of the last Event about the workload: the recorder counts repeated pod reports.
-    uint32_t last_note = entry->workload->last_note;
-    bool reported = entry->workload->reported;
-    entry->workload->last_note = 0;
+    uint32_t last_note = entry->workload->report.last_note;
+    bool reported = entry->workload->report.reported;
+    entry->workload->report.last_note = 0;
     report_event(engine, entry, event->pod_report.warning, event->pod_report.reason, "RunPods", "%s: %s",
-                 engine->names[event->cluster], event->pod_report.text);
+                 engine->clusters[event->cluster].name, event->pod_report.text);
     if (event->pod_report.warning)
         unstarted_pod_report(entry, event->pod_report.text);
-    entry->workload->last_note = last_note;
-    entry->workload->reported = reported;
+    entry->workload->report.last_note = last_note;
+    entry->workload->report.reported = reported;
 }
 
 const struct part part_pod_report = {

@@ -89,17 +89,21 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     va_end(args);
     if (!text)
         return;
-    entry->workload->reported = true;
-    // Drops a repeat of the last Event.
+    entry->workload->report.reported = true;
+    // The same note about the same workload is not repeated.
     uint64_t wide = text_hash(TEXT_HASH, text);
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     struct workload_event event = {.kind = entry->kind, .warning = warning, .action = action};
-    if (hash == entry->workload->last_note ||
+    if (hash == entry->workload->report.last_note ||
         !array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events) ||
         !describe(engine, entry, reason, &event))
         return;
     event.text = TAKE(text);
     update->events[update->n_events++] = event;
-    entry->workload->last_note = hash;
+    entry->workload->report.last_note = hash;
     engine->stats.events++;
+}
+
+bool report_was_made(const struct entry *entry) {
+    return entry->workload->report.reported || entry->workload->report.waiting_reported;
 }

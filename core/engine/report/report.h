@@ -22,4 +22,6 @@ void report_rescheduled(struct engine *engine, struct entry *entry, const struct
 // Reports the end of a workload.
 void report_finished(struct engine *engine, struct entry *entry);
 
+bool report_was_made(const struct entry *entry); // since the workload began to wait
+
 #endif

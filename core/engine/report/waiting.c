@@ -16,7 +16,7 @@ static uint64_t bit_of(uint8_t waiting) {
 }
 
 static void count(struct engine *engine, const struct entry *entry, bool more) {
-    if ((entry->workload->waiting_reported & bit_of(entry->workload->waiting)) == 0)
+    if ((entry->workload->report.waiting_reported & bit_of(entry->workload->waiting)) == 0)
         return;
     if (more)
         engine->stats.waiting[entry->workload->waiting]++;
@@ -27,8 +27,8 @@ static void count(struct engine *engine, const struct entry *entry, bool more) {
 static void end_waiting(struct engine *engine, struct entry *entry) {
     count(engine, entry, false);
     entry->workload->waiting = WAITING_NOT;
-    entry->workload->waiting_reported = 0;
-    entry->workload->reported = entry->workload->unschedulable_reported = false;
+    entry->workload->report.waiting_reported = 0;
+    entry->workload->report.reported = entry->workload->report.unschedulable_reported = false;
 }
 
 static enum waiting waiting_of(const struct entry *entry) {
@@ -38,7 +38,7 @@ static enum waiting waiting_of(const struct entry *entry) {
 // The reason of each worker, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->workload->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (entry->workload->unschedulable_reported || !waiting_is_for_a_worker(waiting_of(entry)))
+    if (entry->workload->report.unschedulable_reported || !waiting_is_for_a_worker(waiting_of(entry)))
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -46,7 +46,7 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
     }
     AUTO_BUFFER(text, 8192);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
-    entry->workload->unschedulable_reported = true;
+    entry->workload->report.unschedulable_reported = true;
     report_event(engine, entry, true, "Unschedulable", "Place", "%s",
                  text.len > 0 ? text.data : "no worker accepts it");
 }
@@ -59,11 +59,11 @@ static void tell_denied(struct engine *engine, struct entry *entry) {
 }
 
 static void report(struct engine *engine, struct entry *entry, const struct action *action) {
-    entry->workload->waiting_reported |= bit_of(entry->workload->waiting);
+    entry->workload->report.waiting_reported |= bit_of(entry->workload->waiting);
     count(engine, entry, true);
     // Causes of a retry or delay were reported at their start; others have their own Events.
     if ((entry->workload->waiting == WAITING_BACKOFF || entry->workload->waiting == WAITING_REPEATED) &&
-        entry->workload->reported)
+        entry->workload->report.reported)
         return;
     if (entry->workload->waiting == WAITING_BYTES) // reported for the worker
         return;
@@ -88,30 +88,31 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
         unresumed_put(engine, entry, &resume);
     report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
                  resume.len > 0 ? resume.data : waiting_text(action->waiting), somewhere ? " (cluster " : "",
-                 somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
+                 somewhere ? engine->clusters[action->cluster].name : "", somewhere ? ")" : "", detail ? ": " : "",
                  detail ? refused : "");
 }
 
 static void count_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
     const struct workload_facts *w = &entry->workload->facts;
     bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
-    if (unplaced == entry->workload->counted_unplaced && (!unplaced || waiting == entry->workload->unplaced))
+    if (unplaced == entry->workload->report.counted_unplaced &&
+        (!unplaced || waiting == entry->workload->report.unplaced))
         return;
-    if (entry->workload->counted_unplaced)
-        engine->stats.unplaced[entry->workload->unplaced]--;
+    if (entry->workload->report.counted_unplaced)
+        engine->stats.unplaced[entry->workload->report.unplaced]--;
     if (unplaced)
         engine->stats.unplaced[waiting]++;
-    entry->workload->counted_unplaced = unplaced;
-    entry->workload->unplaced = (uint8_t)waiting;
+    entry->workload->report.counted_unplaced = unplaced;
+    entry->workload->report.unplaced = (uint8_t)waiting;
 }
 
 static void forget(struct engine *engine, struct entry *entry) {
     if (!entry->workload->facts.exists)
         return;
     end_waiting(engine, entry);
-    if (entry->workload->counted_unplaced)
-        engine->stats.unplaced[entry->workload->unplaced]--;
-    entry->workload->counted_unplaced = false;
+    if (entry->workload->report.counted_unplaced)
+        engine->stats.unplaced[entry->workload->report.unplaced]--;
+    entry->workload->report.counted_unplaced = false;
 }
 
 static void update(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -131,7 +132,7 @@ static void update(struct engine *engine, struct entry *entry, const struct acti
         count(engine, entry, true);
     }
     report_unschedulable(engine, entry);
-    if (entry->workload->waiting_reported & bit_of(entry->workload->waiting))
+    if (entry->workload->report.waiting_reported & bit_of(entry->workload->waiting))
         return;
     if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->workload->waiting_since_ns + WAITING_REPORTED_NS)
         report(engine, entry, action);

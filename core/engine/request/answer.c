@@ -15,6 +15,7 @@
 #include "core/engine/store/backoff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
 #define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
@@ -62,17 +63,17 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     uint64_t id = event->answer.command;
     struct response *response = event->answer.response;
     uint64_t place = id & UINT32_MAX;
-    if (place == 0 || place > engine->n_requests)
+    if (place == 0 || place > engine->request.n_requests)
         return;
-    struct request_in_flight *slot = &engine->requests[place - 1];
+    struct request_in_flight *slot = &engine->request.requests[place - 1];
     if (!slot->used || slot->generation != (uint32_t)(id >> 32))
         return;
     struct request_in_flight request = *slot;
     slot->used = false;
     slot->record = NULL;
-    slot->next_free = engine->free_request;
-    engine->free_request = (uint32_t)place;
-    engine->in_flight--;
+    slot->next_free = engine->request.free_request;
+    engine->request.free_request = (uint32_t)place;
+    engine->request.in_flight--;
     struct entry *entry = request.entry;
     static const enum verb verbs[] = {
         [REQUEST_PLACE] = VERB_MERGE_PATCH,   [REQUEST_CREATE] = VERB_CREATE,    [REQUEST_UPDATE] = VERB_MERGE_PATCH,
@@ -96,4 +97,23 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
         entry->read_term = request.term; // the write had the known resourceVersion
     free(request.record);
     queue_entry(engine, entry);
+}
+
+// Requests in flight may still take effect. Their answers, if any, are ignored: the place in the table has another
+// generation then.
+void answer_end_requests(struct engine *engine, size_t cluster) {
+    for (size_t i = 0; i < engine->request.n_requests; i++) {
+        const struct request_in_flight *pending = &engine->request.requests[i];
+        if (!pending->used || pending->cluster != cluster)
+            continue;
+        struct response response = {
+            .reason = REASON_UNKNOWN_OUTCOME, .message = strdup("the worker left"), .retry_after_ns = -1};
+        struct engine_event event = {
+            .type = EVENT_ANSWER,
+            .now = engine->now,
+            .cluster = cluster,
+            .answer = {.command = ((uint64_t)pending->generation << 32) | (i + 1), .response = &response}};
+        answer_handle(engine, &event);
+        response_clear(&response);
+    }
 }

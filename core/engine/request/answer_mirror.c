@@ -36,7 +36,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
     namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
     attempt_history_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
-                 engine->names[mirror->facts.cluster], message);
+                 engine->clusters[mirror->facts.cluster].name, message);
 }
 
 static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -91,7 +91,7 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
         report_event(engine, entry, true, "FieldsDropped", "CreateMirror",
                      "cluster %s does not keep %s of the mirror: its API server does not know them, or a policy there "
                      "removes them",
-                     engine->names[mirror->facts.cluster], names);
+                     engine->clusters[mirror->facts.cluster].name, names);
         return false;
     }
     mirror->facts.marks_stripped = true;
@@ -110,7 +110,7 @@ static void report_created(struct engine *engine, struct entry *entry, struct mi
     mirror->created_reported = attempt;
     if (pacing_is_calm(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
-                     engine->names[mirror->facts.cluster], attempt);
+                     engine->clusters[mirror->facts.cluster].name, attempt);
     else
         engine->stats.events_dropped++;
 }
@@ -144,7 +144,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         if (mirror->failures >= FAILURES_REPORTED)
             report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
                          "cluster %s fails to create the mirror, which is retried: %s",
-                         engine->names[mirror->facts.cluster], response->message);
+                         engine->clusters[mirror->facts.cluster].name, response->message);
     }
 }
 
@@ -264,7 +264,7 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
                  "cluster %s has an object with the marks of its mirror but no valid seal: no mirror is created until "
                  "that object is deleted or sealed (without a seal it may be from before there was a key: a start with "
                  "seal.adoptUnsealed: true seals it)",
-                 engine->names[mirror->facts.cluster]);
+                 engine->clusters[mirror->facts.cluster].name);
 }
 
 // The watch does not show a mirror without marks: without the host's finalizer, only polling shows its deletion.
@@ -374,7 +374,7 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                      "cluster %s rejected the removal of the finalizer " MARK_FINALIZER ": %s",
-                     engine->names[mirror->facts.cluster], response->message);
+                     engine->clusters[mirror->facts.cluster].name, response->message);
 }
 
 static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -395,8 +395,8 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.unsure |= response->reason == REASON_CONFLICT; // a changed object, or another one
         if (reason_is_permanent(response->reason))
             report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
-                         "cluster %s rejected the deletion of the mirror: %s", engine->names[mirror->facts.cluster],
-                         response->message);
+                         "cluster %s rejected the deletion of the mirror: %s",
+                         engine->clusters[mirror->facts.cluster].name, response->message);
     }
 }
 

@@ -4,27 +4,17 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/kueue/kueue.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/own_record.h"
 #include "core/engine/status/repeat.h"
 #include "core/engine/status/rival.h"
+#include "core/engine/status/status.h"
 #include "core/engine/status/status_budget.h"
 
 #include <string.h>
-
-#define FREE_DENIALS 3 // rejected statuses before the next one is delayed
-
-// Only this status is delayed.
-static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
-    entry->workload->denied_status_hash = patch_hash;
-    entry->workload->denied_until_ns = entry->workload->facts.not_before_ns;
-    if (entry->workload->facts.status_refusals < UINT16_MAX)
-        entry->workload->facts.status_refusals++;
-    throttle_next(&entry->workload->denials, engine->now.mono_ns, FREE_DENIALS);
-}
 
 static void workload_failed(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response) {
@@ -37,29 +27,6 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), action,
                      "the management cluster rejected the write: %s", response->message);
-}
-
-// After an accepted status patch: a status as intended, without another change, is no longer due; else the next
-// comparison shows whether the server keeps the status.
-static void status_written(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
-                           struct object *object) {
-    struct workload *w = entry->workload;
-    int64_t generation = w->generation;
-    uint32_t attempt = w->facts.attempt, cluster = w->facts.cluster;
-    bool was_due = w->facts.status_due; // the mirror may have changed meanwhile
-    uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
-    observe_workload(engine, entry, object);
-    const struct json *workload = doc_tree(&engine->store, &w->doc);
-    bool same = workload && w->generation == generation && w->facts.attempt == attempt && w->facts.cluster == cluster &&
-                json_hash(json_get(workload, "status")) == request->wanted;
-    w->noop_patch_hash = same || !answer_is_newest(engine, &w->doc, version) ? 0 : request->patch_hash;
-    w->uncompared = true;
-    w->written_source = request->source;
-    if (same)
-        w->facts.status_due = was_due;
-    status_budget_copied(entry, request->attempt, request->is_final);
-    w->facts.status_refusals = 0;
-    w->denied_status_hash = 0;
 }
 
 static void record_written(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
@@ -115,5 +82,5 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
         return;
     }
     rival_status_answered(entry, object->value);
-    status_written(engine, entry, request, object);
+    status_accepted(engine, entry, request, object);
 }

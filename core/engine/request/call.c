@@ -23,7 +23,7 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                                  .given = kind->given,
                                  .adapter = kind->adapter ? kind->adapter->name : NULL,
                                  .now = engine->now,
-                                 .cluster = known ? engine->names[entry->workload->facts.cluster] : NULL,
+                                 .cluster = known ? engine->clusters[entry->workload->facts.cluster].name : NULL,
                                  .attempt = entry->workload->facts.attempt,
                                  .version = version ? version : kind->abi.versions[0], // not known yet
                                  .object = entry->key,
@@ -49,7 +49,7 @@ struct mirror_context call_context(struct engine *engine, struct entry *entry, s
                                    .unfinished = !entry->workload->facts.finished || entry->workload->facts.foreign_end,
                                    .finalizer = engine->settings.mirror_finalizer,
                                    .seals = engine->seals,
-                                   .cluster = engine->names[where]};
+                                   .cluster = engine->clusters[where].name};
 }
 
 int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,

@@ -15,15 +15,16 @@
 #include <string.h>
 
 static struct request_in_flight *take_request_slot(struct engine *engine, uint64_t *id) {
-    if (engine->free_request == 0) {
-        if (!array_reserve(&engine->requests, &engine->cap_requests, engine->n_requests + 1, sizeof *engine->requests))
+    if (engine->request.free_request == 0) {
+        if (!array_reserve(&engine->request.requests, &engine->request.cap_requests, engine->request.n_requests + 1,
+                           sizeof *engine->request.requests))
             return NULL;
-        engine->requests[engine->n_requests++] = (struct request_in_flight){0};
-        engine->free_request = (uint32_t)engine->n_requests;
+        engine->request.requests[engine->request.n_requests++] = (struct request_in_flight){0};
+        engine->request.free_request = (uint32_t)engine->request.n_requests;
     }
-    uint32_t place = engine->free_request;
-    struct request_in_flight *request = &engine->requests[place - 1];
-    engine->free_request = request->next_free;
+    uint32_t place = engine->request.free_request;
+    struct request_in_flight *request = &engine->request.requests[place - 1];
+    engine->request.free_request = request->next_free;
     *request = (struct request_in_flight){.generation = request->generation + 1, .used = true};
     *id = ((uint64_t)request->generation << 32) | place;
     return request;
@@ -100,7 +101,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
         status_budget_sent(engine, entry);
     command->id = id;
     update->n_commands++;
-    engine->in_flight++;
+    engine->request.in_flight++;
     pacing_sent(engine, spec->cluster);
     engine->stats.clusters[spec->cluster].sent[spec->verb]++;
     return id;

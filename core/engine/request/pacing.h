@@ -37,10 +37,14 @@ bool pacing_is_calm(struct engine *engine, size_t cluster);
 // The number of objects that wait for any window.
 size_t pacing_waiting(const struct engine *engine);
 
-void pacing_begin_engine(struct engine *engine, unsigned window_max, uint64_t seed);
-void pacing_count(struct engine *engine); // updates the stats
-// The time to send a waiting request without another event (the rate limit; now, if there are places); CLOCK_NEVER:
-// none.
+// A cluster gets a number: `pace` is taken; it leaves; its rate limit, or that of all clusters, changed.
+void pacing_join(struct engine *engine, size_t cluster, struct pace *pace);
+void pacing_leave(struct engine *engine, size_t cluster);
+void pacing_refresh_rate(struct engine *engine, size_t cluster);
+void pacing_begin_engine(struct engine *engine, unsigned window_max);
+void pacing_count(struct engine *engine); // into the stats
+// When a waiting request may be sent without another event (the rate limit; now, if there are still places);
+// CLOCK_NEVER: not.
 int64_t pacing_due_ns(struct engine *engine);
 
 #endif

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
-    pacing_begin_engine(engine, options->window_max, options->seed);
+    pacing_begin_engine(engine, options->window_max);
     return NULL;
 }
 
 static void end(struct engine *engine) {
-    for (size_t i = 0; i < engine->n_requests; i++)
-        free(engine->requests[i].record);
-    free(engine->requests);
+    for (size_t i = 0; i < engine->request.n_requests; i++)
+        free(engine->request.requests[i].record);
+    free(engine->request.requests);
 }
 
 static void on_answer(struct engine *engine, struct engine_event *event) {
@@ -46,5 +46,5 @@ const struct part part_request = {.name = "requests",
                                   .count = pacing_count};
 
 size_t engine_pending(const struct engine *engine) {
-    return engine->in_flight + pacing_waiting(engine);
+    return engine->request.in_flight + pacing_waiting(engine);
 }

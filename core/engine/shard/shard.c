@@ -5,25 +5,26 @@
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
+#include "core/engine/status/status.h"
 
 #include <stdlib.h>
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     uint32_t count = options->shards;
-    engine->n_shards = count;
+    engine->shard.count = count;
     engine->stats.shards = count;
     if (count == 0)
         return NULL;
-    engine->shards = calloc(count, sizeof *engine->shards);
-    return engine->shards ? NULL : error_no_memory();
+    engine->shard.list = calloc(count, sizeof *engine->shard.list);
+    return engine->shard.list ? NULL : error_no_memory();
 }
 
 static const struct shard *shard_at(const struct engine *engine, const struct entry *entry) {
-    return &engine->shards[shard_of(engine, entry)];
+    return &engine->shard.list[shard_of(engine, entry)];
 }
 
 uint32_t shard_term(const struct engine *engine, const struct entry *entry) {
-    return engine->shards ? shard_at(engine, entry)->term : 0;
+    return engine->shard.list ? shard_at(engine, entry)->term : 0;
 }
 
 static bool has_time(const struct engine *engine, const struct shard *shard) {
@@ -31,11 +32,11 @@ static bool has_time(const struct engine *engine, const struct shard *shard) {
 }
 
 bool shard_is_held(const struct engine *engine, const struct entry *entry) {
-    return !engine->shards || shard_at(engine, entry)->open;
+    return !engine->shard.list || shard_at(engine, entry)->open;
 }
 
 bool shard_is_fresh(const struct engine *engine, const struct entry *entry) {
-    return !engine->shards || entry->read_term == shard_at(engine, entry)->term;
+    return !engine->shard.list || entry->read_term == shard_at(engine, entry)->term;
 }
 
 // As after a restart: another host has written since.
@@ -48,8 +49,7 @@ static void forget_own_writes(struct entry *entry) {
         facts->given_up = facts->attempt > 1 ? DECIDE_GIVEN_UP_SEVERAL : 0;
         facts->status_due = !facts->finished;
         w->placed_attempt = w->requested_cluster = w->requested_attempt = w->accepted_attempt = 0;
-        w->written_source = w->conflict_hash = 0;
-        w->noop_patch_hash = 0;
+        status_forget_writes(w);
         w->unsure = true;
     }
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
@@ -62,7 +62,7 @@ static void forget_own_writes(struct entry *entry) {
 }
 
 static void open_shard(struct engine *engine, uint32_t number, bool anew) {
-    engine->shards[number].open = true;
+    engine->shard.list[number].open = true;
     engine->stats.shards_held++;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         size_t cursor = 0;
@@ -82,9 +82,9 @@ static void close_shard(struct engine *engine, struct shard *shard) {
 }
 
 static void take_lease(struct engine *engine, const struct engine_event *event) {
-    if (event->lease.shard >= engine->n_shards)
+    if (event->lease.shard >= engine->shard.count)
         return;
-    struct shard *shard = &engine->shards[event->lease.shard];
+    struct shard *shard = &engine->shard.list[event->lease.shard];
     bool other = shard->term != (uint32_t)event->lease.term;
     shard->until_ns = event->lease.until_ns;
     shard->term = (uint32_t)event->lease.term;
@@ -100,15 +100,15 @@ static void take_lease(struct engine *engine, const struct engine_event *event) 
 }
 
 static void on_event(struct engine *engine, struct engine_event *event) {
-    for (uint32_t i = 0; i < engine->n_shards; i++)
-        if (engine->shards[i].open && !has_time(engine, &engine->shards[i]))
-            close_shard(engine, &engine->shards[i]);
+    for (uint32_t i = 0; i < engine->shard.count; i++)
+        if (engine->shard.list[i].open && !has_time(engine, &engine->shard.list[i]))
+            close_shard(engine, &engine->shard.list[i]);
     if (event->type == EVENT_LEASE)
         take_lease(engine, event);
 }
 
 static void end(struct engine *engine) {
-    free(engine->shards);
+    free(engine->shard.list);
 }
 
 const struct part part_shard = {.name = "shards", .begin = begin, .end = end, .events = PART_EVENTS, .event = on_event};

@@ -3,8 +3,8 @@
 #include "core/engine/act.h"
 
 #include "core/engine/facts.h"
+#include "core/engine/limits/pause.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/pause/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/call.h"
 #include "core/engine/request/command.h"
@@ -53,16 +53,16 @@ bool act_status(struct engine *engine, struct entry *entry) {
         return true;
     entry->workload->refusals = 0;
     uint64_t hash = patch ? mirror_patch_hash(patch) : 0;
-    if (patch && hash == entry->workload->denied_status_hash &&
-        entry->workload->denied_until_ns > engine->now.mono_ns) {
-        entry->workload->facts.not_before_ns = entry->workload->denied_until_ns;
+    if (patch && hash == entry->workload->status.denied_status_hash &&
+        entry->workload->status.denied_until_ns > engine->now.mono_ns) {
+        entry->workload->facts.not_before_ns = entry->workload->status.denied_until_ns;
         return true;
     }
-    entry->workload->facts.status_due = entry->workload->facts.status_held = entry->workload->uncompared = false;
+    entry->workload->facts.status_due = entry->workload->facts.status_held = entry->workload->status.uncompared = false;
     // The same patch was accepted and changed nothing: the server drops those fields.
-    if (patch && hash == entry->workload->noop_patch_hash)
+    if (patch && hash == entry->workload->status.noop_patch_hash)
         return true;
-    entry->workload->noop_patch_hash = 0;
+    entry->workload->status.noop_patch_hash = 0;
     if (!patch)
         repeat_nothing_to_write(entry, wanted);
     uint32_t source = patch ? repeat_source(entry, context.mirror) : 0;

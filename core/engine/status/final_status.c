@@ -22,18 +22,24 @@ bool final_status_reached(const struct engine *engine, const struct entry *entry
 
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     final_status_drop(entry);
-    entry->workload->final_status = mirror_take_text(&engine->store, mirror);
+    entry->workload->status.final_status = mirror_take_text(&engine->store, mirror);
     entry->workload->facts.final_attempt = mirror->facts.attempt;
-    entry->workload->facts.has_final_status = entry->workload->final_status.own;
+    entry->workload->facts.has_final_status = entry->workload->status.final_status.own;
+}
+
+void final_status_put(struct entry *entry, struct shared_text text) {
+    entry->workload->status.final_status = text;
+    entry->workload->facts.final_attempt = entry->workload->facts.attempt;
+    entry->workload->facts.has_final_status = true;
 }
 
 void final_status_drop(struct entry *entry) {
-    if (!entry->workload->final_status.own)
+    if (!entry->workload->status.final_status.own)
         return;
-    shared_text_clear(&entry->workload->final_status);
+    shared_text_clear(&entry->workload->status.final_status);
     entry->workload->facts.has_final_status = false;
 }
 
 struct json *final_status_tree(const struct entry *entry) {
-    return store_parse(&entry->workload->final_status);
+    return store_parse(&entry->workload->status.final_status);
 }

@@ -49,7 +49,7 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
         report_event(engine, entry, true, "MirrorRewritten", "CarryChange",
                      "another writer (%s) repeatedly changes its mirror in cluster %s; the workload's values are "
                      "restored with growing delays of up to 5 min; stop the other writer",
-                     name, engine->names[request->cluster]);
+                     name, engine->clusters[request->cluster].name);
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
@@ -89,7 +89,7 @@ uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
 }
 
 bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source) {
-    if (entry->workload->written_source != source)
+    if (entry->workload->status.written_source != source)
         return true;
     entry->workload->facts.status_held = entry->workload->facts.statuses.at_ns > engine->now.mono_ns;
     if (!entry->workload->facts.status_held &&
@@ -101,14 +101,14 @@ bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t sourc
 // A status write that conflicted, and whose status is there now although this host did not write it: another host with
 // this origin would, or a rival.
 void repeat_nothing_to_write(struct entry *entry, uint64_t wanted) {
-    if (entry->workload->conflict_hash && entry->workload->conflict_hash == fold(wanted))
+    if (entry->workload->status.conflict_hash && entry->workload->status.conflict_hash == fold(wanted))
         rival_suspect_twin(entry);
-    entry->workload->conflict_hash = 0;
+    entry->workload->status.conflict_hash = 0;
 }
 
 void repeat_other_host(struct engine *engine, struct entry *entry) {
     engine->stats.other_host_writes++;
-    if (becomes_hot(&engine->other_hosts, engine->now.mono_ns, OTHER_HOST_REPORTED - 1))
+    if (becomes_hot(&engine->status.other_hosts, engine->now.mono_ns, OTHER_HOST_REPORTED - 1))
         report_event(engine, entry, true, "AnotherHost", "CopyStatus",
                      "another writer has written exactly the status that this host was about to write: check that no "
                      "other host runs with origin %s",
@@ -117,5 +117,5 @@ void repeat_other_host(struct engine *engine, struct entry *entry) {
 
 void repeat_conflict(struct entry *entry, const struct request_in_flight *request) {
     if (request->type == REQUEST_STATUS && !entry->workload->unsure)
-        entry->workload->conflict_hash = fold(request->wanted);
+        entry->workload->status.conflict_hash = fold(request->wanted);
 }

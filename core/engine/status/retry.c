@@ -13,9 +13,9 @@ void retry_read(const struct engine *engine, struct entry *entry, const struct j
     uint64_t wide = value ? text_hash(TEXT_HASH, value) : 0;
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     // One that was there before this process began is no news.
-    if (had && value && hash != entry->workload->retry_seen)
-        entry->workload->retry_due_ns = clock_later(entry->workload->retry_due_ns, engine->now.mono_ns);
-    entry->workload->retry_seen = hash;
+    if (had && value && hash != entry->workload->status.retry_seen)
+        entry->workload->status.retry_due_ns = clock_later(entry->workload->status.retry_due_ns, engine->now.mono_ns);
+    entry->workload->status.retry_seen = hash;
 }
 
 // Delays of writes to the workload. What is known of unanswered requests stays.
@@ -25,15 +25,13 @@ static void free_workload(struct workload *w) {
     facts->places = facts->statuses = facts->restores = (struct throttle){0};
     facts->status_refusals = 0;
     facts->status_due = true;
-    w->noop_patch_hash = 0;
+    w->status.noop_patch_hash = 0;
     facts->status_held = false;
     w->failures = w->refusals = 0;
-    w->denied_status_hash = 0;
-    w->denied_until_ns = 0;
-    w->denials = (struct throttle){0};
-    w->written_source = 0;
-    if (w->kueue != KUEUE_ADMITTED)
-        w->kueue = KUEUE_UNKNOWN;
+    w->status.denied_status_hash = 0;
+    w->status.denied_until_ns = 0;
+    w->status.denials = (struct throttle){0};
+    w->status.written_source = 0;
 }
 
 void retry_mirror(struct mirror *mirror) {
@@ -49,20 +47,21 @@ void retry_mirror(struct mirror *mirror) {
 
 void retry_free(struct entry *entry) {
     free_workload(entry->workload);
+    kueue_ask_again(entry);
     unstarted_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         retry_mirror(m);
 }
 
 static void retry_if_due(struct engine *engine, struct entry *entry) {
-    if (entry->workload->retry_due_ns <= entry->workload->retried_ns)
+    if (entry->workload->status.retry_due_ns <= entry->workload->status.retried_ns)
         return;
-    int64_t at_ns = entry->workload->retried_ns ? entry->workload->retried_ns + RETRY_REST_NS : 0;
+    int64_t at_ns = entry->workload->status.retried_ns ? entry->workload->status.retried_ns + RETRY_REST_NS : 0;
     if (at_ns > engine->now.mono_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    entry->workload->retried_ns = engine->now.mono_ns;
+    entry->workload->status.retried_ns = engine->now.mono_ns;
     retry_free(entry);
     rival_retried(engine, entry);
 }

@@ -50,7 +50,7 @@ static void ask(struct engine *engine, struct entry *entry) {
 
 // A sign of it: the controller runs this workload.
 static void mark(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->workload->rival;
+    struct rival *rival = entry->workload->status.rival;
     rival->seen_ns = engine->now.mono_ns;
     rival_sign(engine, entry);
     engine->stats.kinds[entry->kind].also_run += !rival->runs;
@@ -61,10 +61,10 @@ static void mark(struct engine *engine, struct entry *entry) {
 // A status that is neither known nor of a write in flight. While the outcome of a write is unknown, it may be that one;
 // of a suspended workload, Kueue writes the status too.
 static void judge_status(struct engine *engine, struct entry *entry, uint32_t hash) {
-    if (hash == entry->workload->status_seen || entry->busy)
+    if (hash == entry->workload->status.status_seen || entry->busy)
         return;
-    entry->workload->status_seen = hash;
-    entry->workload->status_is_own = false;
+    entry->workload->status.status_seen = hash;
+    entry->workload->status.status_is_own = false;
     if (entry->workload->unsure || entry->workload->facts.suspended || entry->workload->facts.finished ||
         !shard_is_held(engine, entry))
         return;
@@ -76,15 +76,15 @@ static void judge_status(struct engine *engine, struct entry *entry, uint32_t ha
 }
 
 static void unmark(struct engine *engine, struct entry *entry) {
-    if (entry->workload->rival)
-        engine->stats.kinds[entry->kind].also_run -= entry->workload->rival->runs;
-    free(entry->workload->rival);
-    entry->workload->rival = NULL;
+    if (entry->workload->status.rival)
+        engine->stats.kinds[entry->kind].also_run -= entry->workload->status.rival->runs;
+    free(entry->workload->status.rival);
+    entry->workload->status.rival = NULL;
 }
 
 // What was not placed, and runs here, would run twice: it waits until it has finished here, is deleted, or is retried.
 static void unmark_if_rested(struct engine *engine, struct entry *entry) {
-    const struct rival *rival = entry->workload->rival;
+    const struct rival *rival = entry->workload->status.rival;
     const struct workload_facts *w = &entry->workload->facts;
     if (!rival->runs)
         return;
@@ -96,7 +96,7 @@ static void unmark_if_rested(struct engine *engine, struct entry *entry) {
 }
 
 static void report_run(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->workload->rival;
+    struct rival *rival = entry->workload->status.rival;
     const struct kind *kind = engine->kinds[entry->kind];
     if (rival->told)
         return;
@@ -149,7 +149,7 @@ void rival_observed(struct engine *engine, struct entry *entry, bool had) {
         judge_status(engine, entry, hash);
         return;
     }
-    entry->workload->status_seen = hash;
+    entry->workload->status.status_seen = hash;
     bool runs = hash && entry->workload->facts.attempt == 0 && !entry->workload->facts.suspended &&
                 entry->workload->phase == WHARF_ACTIVE;
     struct rival *rival = runs ? rival_make(entry) : NULL;
@@ -158,13 +158,13 @@ void rival_observed(struct engine *engine, struct entry *entry, bool had) {
 }
 
 void rival_status_answered(struct entry *entry, const struct json *object) {
-    entry->workload->status_seen = status_hash(object);
-    entry->workload->status_is_own = true;
+    entry->workload->status.status_seen = status_hash(object);
+    entry->workload->status.status_is_own = true;
 }
 
 static bool is_own(struct engine *engine, struct entry *entry) {
-    return entry->workload->status_is_own &&
-           entry->workload->status_seen == status_hash(doc_tree(&engine->store, &entry->workload->doc));
+    return entry->workload->status.status_is_own &&
+           entry->workload->status.status_seen == status_hash(doc_tree(&engine->store, &entry->workload->doc));
 }
 
 // The mirror has come to the same end.
@@ -199,9 +199,10 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
                          "%s in %s (attempt %u), but its status here is that of another writer (%s), and cannot be "
                          "taken back",
                          phase.phase == WHARF_FAILED ? "failed" : "succeeded",
-                         engine->names[entry->workload->facts.cluster], entry->workload->facts.attempt,
-                         entry->workload->rival && *entry->workload->rival->who ? entry->workload->rival->who
-                                                                                : "unknown");
+                         engine->clusters[entry->workload->facts.cluster].name, entry->workload->facts.attempt,
+                         entry->workload->status.rival && *entry->workload->status.rival->who
+                             ? entry->workload->status.rival->who
+                             : "unknown");
     }
     adapter_call_end(&call);
 }
@@ -248,9 +249,10 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted)
         return;
-    if (entry->workload->rival)
+    if (entry->workload->status.rival)
         unmark_if_rested(engine, entry);
-    bool suspected = entry->workload->rival && (entry->workload->rival->suspected || entry->workload->rival->twin);
+    bool suspected = entry->workload->status.rival &&
+                     (entry->workload->status.rival->suspected || entry->workload->status.rival->twin);
     struct mirror *placed = w->finished && !w->ended ? facts_placed_mirror(entry) : NULL;
     if (placed && placed->facts.finished)
         settle_if_written(engine, entry, placed);
@@ -261,7 +263,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
 }
 
 static void report_foreign_end(struct engine *engine, struct entry *entry) {
-    struct rival *rival = entry->workload->rival;
+    struct rival *rival = entry->workload->status.rival;
     const struct mirror *placed = facts_placed_mirror(entry);
     if (rival->end_told)
         return;
@@ -270,7 +272,7 @@ static void report_foreign_end(struct engine *engine, struct entry *entry) {
                  "its final status is of another writer (%s), which seems to run it in the management cluster%s%s%s; "
                  "stop the other writer",
                  *rival->who ? rival->who : "unknown", placed ? ": its mirror in " : "",
-                 placed ? engine->names[placed->facts.cluster] : "",
+                 placed ? engine->clusters[placed->facts.cluster].name : "",
                  placed ? " has not finished, and is kept until then" : "");
 }
 
@@ -306,7 +308,7 @@ static void judge_final(struct engine *engine, struct entry *entry, const struct
 static void writer_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response) {
     struct workload_facts *w = &entry->workload->facts;
-    struct rival *rival = entry->workload->rival;
+    struct rival *rival = entry->workload->status.rival;
     if (!rival || request->workload != text_hash(TEXT_HASH, entry->workload->uid))
         return;
     rival->asking = false;

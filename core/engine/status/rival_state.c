@@ -9,9 +9,9 @@
 #define AGAIN_NS CLOCK_MINUTE // while it has not, what waits for that is looked at so often
 
 struct rival *rival_make(struct entry *entry) {
-    if (!entry->workload->rival)
-        entry->workload->rival = calloc(1, sizeof *entry->workload->rival);
-    return entry->workload->rival;
+    if (!entry->workload->status.rival)
+        entry->workload->status.rival = calloc(1, sizeof *entry->workload->status.rival);
+    return entry->workload->status.rival;
 }
 
 void rival_suspect_twin(struct entry *entry) {
@@ -21,7 +21,7 @@ void rival_suspect_twin(struct entry *entry) {
 }
 
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]) {
-    const struct rival *rival = entry->workload->rival;
+    const struct rival *rival = entry->workload->status.rival;
     if (!rival || !rival->runs)
         return false;
     const char *made = rival->object, *who = *rival->who ? rival->who : "an unknown writer";
@@ -45,7 +45,7 @@ void rival_sign(const struct engine *engine, const struct entry *entry) {
 }
 
 int64_t rival_until_ns(const struct engine *engine, const struct entry *entry) {
-    const struct rival *rival = entry->workload->rival;
+    const struct rival *rival = entry->workload->status.rival;
     if (engine->kinds[entry->kind]->hybrid)
         return 0;
     if (rival && (rival->runs || rival->suspected) && entry->workload->facts.attempt == 0)

@@ -34,10 +34,10 @@ static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entr
     uint32_t cluster = charged_cluster(entry);
     if (cluster == 0 || engine->settings.status_bytes == 0)
         return 0;
-    const struct status_bytes *bytes = &engine->slots[cluster].statuses;
+    const struct status_bytes *bytes = &engine->clusters[cluster].status;
     if (passes)
         return bytes->full_ns - 2 * BYTES_BURST_NS;
-    int64_t used_ns = clock_later(entry->workload->budget.full_ns[STATUS_TIERS - 1] - engine->now.mono_ns, 0);
+    int64_t used_ns = clock_later(entry->workload->status.budget.full_ns[STATUS_TIERS - 1] - engine->now.mono_ns, 0);
     return clock_later(bytes->closed_until_ns, bytes->full_ns - BYTES_BURST_NS) + used_ns / CROWD;
 }
 
@@ -46,12 +46,12 @@ static bool passes(const struct entry *entry, const struct decide_facts *facts) 
     const struct mirror_facts *m = decide_followed(facts);
     bool final = m ? m->finished : decide_has_final_status(&entry->workload->facts);
     uint32_t attempt = entry->workload->facts.attempt;
-    return entry->workload->budget.first_attempt != attempt ||
-           (final && entry->workload->budget.final_attempt != attempt);
+    return entry->workload->status.budget.first_attempt != attempt ||
+           (final && entry->workload->status.budget.final_attempt != attempt);
 }
 
 void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    facts->changes_at_ns = changes_at_ns(&entry->workload->budget);
+    facts->changes_at_ns = changes_at_ns(&entry->workload->status.budget);
     if (!entry->workload->facts.status_due && !entry->workload->facts.status_held)
         return;
     facts->status_passes = passes(entry, facts);
@@ -59,7 +59,7 @@ void status_budget_facts(const struct engine *engine, const struct entry *entry,
 }
 
 static void charge(struct engine *engine, uint32_t cluster, size_t size) {
-    struct status_bytes *bytes = &engine->slots[cluster].statuses;
+    struct status_bytes *bytes = &engine->clusters[cluster].status;
     int64_t now_ns = engine->now.mono_ns;
     engine->stats.clusters[cluster].status_bytes += size;
     if (engine->settings.status_bytes == 0)
@@ -79,7 +79,7 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
 
 // After a minute of too many changes, until there are tokens for half as many again.
 static void report_changes(struct engine *engine, struct entry *entry) {
-    struct status_budget *budget = &entry->workload->budget;
+    struct status_budget *budget = &entry->workload->status.budget;
     int64_t tokens = tiers[1].burst - (budget->full_ns[1] - engine->now.mono_ns) / tiers[1].token_ns;
     if (tokens > tiers[1].burst / 2)
         budget->reported = false;
@@ -89,13 +89,13 @@ static void report_changes(struct engine *engine, struct entry *entry) {
     report_event(engine, entry, false, "StatusDelayed", "CopyStatus",
                  "its status changes more than once a second%s%s: it is copied with delays of up to 30 s, and the "
                  "final one at once",
-                 cluster ? " in cluster " : "", cluster ? engine->names[cluster] : "");
+                 cluster ? " in cluster " : "", cluster ? engine->clusters[cluster].name : "");
     budget->reported = true;
 }
 
 void status_budget_sent(struct engine *engine, struct entry *entry) {
     for (size_t i = 0; i < STATUS_TIERS; i++)
-        bucket_spend(&entry->workload->budget.full_ns[i], engine->now.mono_ns, tiers[i].token_ns);
+        bucket_spend(&entry->workload->status.budget.full_ns[i], engine->now.mono_ns, tiers[i].token_ns);
     report_changes(engine, entry);
 }
 
@@ -106,14 +106,14 @@ void status_budget_stored(struct engine *engine, const struct entry *entry, size
 }
 
 void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final) {
-    entry->workload->budget.first_attempt = attempt;
+    entry->workload->status.budget.first_attempt = attempt;
     if (is_final)
-        entry->workload->budget.final_attempt = attempt;
+        entry->workload->status.budget.final_attempt = attempt;
 }
 
 void status_budget_count(struct engine *engine) {
     for (size_t c = 1; c < engine->n_clusters; c++) {
-        const struct status_bytes *bytes = &engine->slots[c].statuses;
+        const struct status_bytes *bytes = &engine->clusters[c].status;
         engine->stats.clusters[c].statuses_wait =
             bytes->reported && bytes->full_ns - engine->now.mono_ns > BYTES_BURST_NS / 2;
     }

@@ -179,13 +179,6 @@ void store_end_workload(struct store *store, struct entry *entry) {
     if (workload == &store->none)
         return;
     entry_set_object(store, entry, NULL);
-    shared_text_clear(&workload->final_status);
-    attempt_history_clear(&workload->attempts);
-    if (workload->unstarted)
-        free(workload->unstarted->pod_report);
-    free(workload->unstarted);
-    free(workload->kueue_status);
-    free(workload->rival);
     free(workload);
     entry->workload = &store->none;
 }

@@ -83,62 +83,87 @@ struct mirror {
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
 
-// One life of a delegated workload: from its first event until it is deleted, no longer delegated, or made anew.
+struct workload_history {
+    struct attempt_history attempts;
+    struct last_change change;
+};
+
+struct workload_kueue {
+    struct kueue_status *status; // of the management cluster's Kueue; NULL: it has no Workload there
+    uint8_t asked;               // requests whether Kueue owns it, see kueue.h
+    uint8_t state;               // enum kueue
+    bool names_queue;            // it has Kueue's label for its queue
+};
+
+struct workload_membership {
+    struct unknown_worker *missing; // that its annotation names, see unknown.h; NULL: none
+    bool missing_unfinished;        // counted there
+};
+
+struct workload_placement {
+    int64_t runs_since_ns;          // in runs_in, see completions.h
+    uint32_t runs_in;               // the worker; 0: it is not compared
+    bool had_choice;                // several workers could have got it
+    bool start_seen;                // in runs_in
+    bool has_placement_annotations; // that limit its placement
+};
+
+struct workload_report {
+    uint64_t waiting_reported; // reasons reported, a bit each
+    uint32_t last_note;        // hash of the last Event
+    uint8_t unplaced;          // enum waiting: as what it is counted among the unplaced ones
+    bool counted_unplaced;
+    bool reported;               // something was reported since it began to wait
+    bool unschedulable_reported; // since it began to wait
+};
+
+struct workload_status {
+    struct status_budget budget;
+    uint64_t noop_patch_hash;
+    uint64_t denied_status_hash;      // hash of the last rejected status patch; 0: none
+    int64_t denied_until_ns;          // not sent again before that
+    struct throttle denials;          // of rejected status patches
+    int64_t retry_due_ns, retried_ns; // see retry.h
+    struct rival *rival;              // see rival.h; NULL: no other writer of its status was suspected; owned
+    struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
+    uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
+    uint32_t written_source;          // hash of the inputs of the last accepted status patch
+    uint32_t status_seen;             // hash of the status that was judged last, see rival.c
+    uint32_t conflict_hash;           // hash of a status whose write conflicted
+    bool uncompared;                  // an accepted status: with what the server made of it (noop_patch_hash)
+    bool status_is_own;               // that is this host's, by the answer to its write
+};
+
+// One life of a delegated workload: from its first sight until it is deleted, no longer delegated, or made anew.
 struct workload {
     struct workload_facts facts;
     struct doc doc;
-    struct attempt_history attempts;
-    struct status_budget budget;
-    struct last_change change;
-    uint64_t carry_hash, noop_patch_hash;
-    uint64_t waiting_reported;   // reasons reported, a bit each
-    uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none
-    int64_t denied_until_ns;     // not sent again before
-    struct throttle denials;     // of rejected status patches
+    uint64_t carry_hash;
     int64_t generation;
     int64_t waiting_since_ns;
-    int64_t retry_due_ns, retried_ns;  // see retry.h
-    int64_t loss_reported_ns;          // start of the loss that was reported (placement_events.c); 0: none
-    int64_t runs_since_ns;             // in runs_in, see completions.h
-    int64_t ready_ns;                  // since when the first placement is possible; 0: placed, or suspended
-    struct capacity_claim *claim;      // see capacity.h; NULL: none
-    struct unknown_worker *unknown;    // the one in the annotation, see unknown.h; NULL: none
-    struct unstarted_facts *unstarted; // see unstarted.h; NULL: none, owned
-    struct kueue_status *kueue_status; // in the management cluster; NULL: Kueue has no Workload for it
-    struct rival *rival;               // see rival.h; NULL: no sign of another status writer; owned
-    struct shared_text final_status;   // of a finished mirror that was deleted, until the status is written
-    uint32_t last_note;                // hash of the last Event
-    uint32_t retry_seen;               // hash of the value of the retry annotation, 0: none
-    uint32_t active_in;                // the worker that counts the workload as active, 0: none
-    uint32_t written_source;           // hash of the inputs of the last accepted status patch
-    uint32_t status_seen;              // hash of the status last examined, see rival.c
-    uint32_t conflict_hash;            // hash of a status whose write conflicted
-    uint32_t placed_attempt;           // the attempt that this process wrote into the annotations, 0: none
-    uint32_t requested_cluster, requested_attempt; // of the last annotation write, with any outcome
+    int64_t loss_reported_ns;          // since when its worker is lost, as was told (news.h); 0: it was not
+    int64_t ready_ns;                  // since when it could be placed for the first time; 0: it is, or is suspended
+    struct unstarted_facts *unstarted; // see pending_mirror.h; NULL: none, owned
+    uint32_t active_in;                // the worker whose active workloads include it, 0: none
+    uint32_t placed_attempt;           // the attempt this process wrote into the annotations, 0: none
+    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
-    uint32_t runs_in;                              // the worker; 0: not compared
     uint16_t failures;
-    uint16_t refusals;   // consecutive ones, by the adapter or for its size
-    uint8_t phase;       // wharf_phase_kind
-    uint8_t waiting;     // enum waiting: for what
-    uint8_t kueue_asked; // ownership requests to Kueue, see kueue.h
-    uint8_t kueue;       // enum kueue
-    uint8_t unplaced;    // enum waiting: reason under which the stats count the workload
-    bool counted_unplaced : 1;
-    bool unsure : 1;                    // an earlier write had no answer
-    bool reported : 1;                  // an Event was reported during this wait
-    bool unknown_unfinished : 1;        // counted by its unknown worker
-    bool unschedulable_reported : 1;    // Event Unschedulable was reported during this wait
-    bool labelled : 1;                  // the label named the cluster before
-    bool listed_older : 1;              // the last list had an older version, see stale_version_must_read
-    bool uncompared : 1;                // the result of an accepted status is not compared yet (noop_patch_hash)
-    bool stub : 1;                      // doc is one (object.h)
-    bool has_placement_annotations : 1; // annotations restrict the placement
-    bool had_choice : 1;                // several workers were eligible
-    bool start_seen : 1;                // in runs_in
-    bool names_queue : 1;               // Kueue's queue label is set
-    bool status_is_own : 1;             // this host wrote the status, by the answer to the write
-    bool unsealed_reported : 1;         // an unsealed object with the host's marks was reported
+    uint16_t refusals;               // consecutive ones, by its adapter or for its size
+    uint8_t phase;                   // wharf_phase_kind
+    uint8_t waiting;                 // enum waiting: for what
+    bool unsure : 1;                 // an earlier write got no answer
+    bool labelled : 1;               // its label has named its cluster
+    bool listed_older : 1;           // the last list had an older version of it, see stale_version_must_read
+    bool stub : 1;                   // doc is one (object.h)
+    bool unsealed_reported : 1;      // an unsealed object with the host's marks was reported
+    struct capacity_claim *capacity; // NULL: none
+    struct workload_history history;
+    struct workload_kueue kueue;
+    struct workload_membership membership;
+    struct workload_placement placement;
+    struct workload_report report;
+    struct workload_status status;
     char uid[STORE_UID_MAX];
 };
 

@@ -207,7 +207,7 @@ void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struc
     attempt_history_withdrawn(engine, entry, "DidNotStart", why ? why : "");
     report_event(engine, entry, true, "Withdrawn", "DeleteMirror",
                  "its mirror in cluster %s %s: it is deleted there (attempt %u), and tried elsewhere once it is gone",
-                 engine->names[mirror->facts.cluster], why ? why : "did not start in time",
+                 engine->clusters[mirror->facts.cluster].name, why ? why : "did not start in time",
                  entry->workload->facts.attempt);
 }
 
@@ -242,4 +242,10 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
     facts->unstarted = entry->workload->unstarted;
 }
 
-const struct part part_unstarted = {.name = "unstarted mirrors", .before = check, .facts = facts};
+static void forget(struct engine *engine, struct entry *entry) {
+    (void)engine;
+    unstarted_drop(entry);
+}
+
+const struct part part_unstarted = {
+    .name = "unstarted mirrors", .before = check, .facts = facts, .workload_ends = forget};

@@ -2,7 +2,7 @@
 // Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and a metric: in the management cluster,
 // because its objects are suddenly no longer delegated or their status cannot be written; in a worker, because it has
 // more orphans than are kept.
-#include "core/engine/pause/pause.h"
+#include "core/engine/limits/pause.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine_internal.h"
@@ -26,7 +26,7 @@ bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
     size_t max = engine->settings.max_orphans * (listed ? 1 : ENGINE_UNLISTED);
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
-    if (engine->settings.max_orphans == 0 || engine->orphans[cluster].names < max)
+    if (engine->settings.max_orphans == 0 || engine->clusters[cluster].limits.names < max)
         return true;
     watch->overflowed = true;
     if (watch->paused & PAUSE_FULL)
@@ -56,13 +56,13 @@ static void list_ignored(struct engine *engine, size_t cluster) {
 }
 
 void pause_orphan_gone(struct engine *engine, size_t cluster) {
-    size_t names = engine->orphans[cluster].names;
+    size_t names = engine->clusters[cluster].limits.names;
     if (names == engine->settings.max_orphans / 2 || names == 0)
         list_ignored(engine, cluster);
 }
 
 void pause_room_grew(struct engine *engine) {
-    engine->room_grew = false;
+    engine->limits.room_grew = false;
     for (size_t c = 0; c < engine->n_clusters; c++)
         list_ignored(engine, c);
 }
