@@ -33,6 +33,9 @@ struct mirror *facts_placed_mirror(const struct entry *entry) {
 }
 
 struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry) {
+    struct mirror *placed = facts_placed_mirror(entry);
+    if (!placed || engine->workers[entry->kind][placed->facts.cluster].connected) // as decide_followed() does first
+        return placed;
     struct decide_facts facts = facts_of(engine, entry);
     return (struct mirror *)decide_followed(&facts);
 }
