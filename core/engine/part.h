@@ -63,8 +63,10 @@ struct part {
 
 extern const struct part *const parts[]; // ends with NULL
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names
 #define EACH_PART(part, function)                                                                                      \
     for (const struct part *const *at_ = parts, *part; (part = *at_); at_++)                                           \
         if (part->function)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif
