@@ -74,13 +74,19 @@ void rivals_act(struct trial *trial) {
     trial->user_acts = false;
 }
 
+// What has not started in time is withdrawn, whatever another writer says meanwhile.
+static bool is_withdrawn(const struct trial *trial, const struct tracked_workload *job, const struct json *object) {
+    return trial->plan.pending_timeout_ns && job->withdrawn > 0 &&
+           json_int64(json_path(object, "status", "ready", NULL), 0) == 0;
+}
+
 void rivals_check(struct trial *trial, size_t kind, const struct json *workload, const struct json *object) {
     const struct tracked_workload *job = rules_workload(trial, rules_text(object, "metadata", "labels", MARK_UID));
     if (!job || !job->rival_end || job->tampered || sim_finished(trial->kinds[kind], object) || !workload ||
         !sim_finished(trial->kinds[kind], workload) || !trial_is_ours(trial, kind, workload) ||
         *rules_text(workload, "metadata", NULL, "deletionTimestamp") ||
         strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
-        mirror_attempt(workload) != mirror_attempt(object))
+        mirror_attempt(workload) != mirror_attempt(object) || is_withdrawn(trial, job, object))
         return;
     trial_fail(trial, "rule 10: the mirror of %s is deleted while it runs, for another writer's final status",
                job->name);

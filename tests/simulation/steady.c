@@ -281,9 +281,11 @@ static void check(struct trial *trial, const char *key, const struct count *coun
                    world_name(trial->worlds[steady->cluster]), names[steady->trouble], count->requests, key);
 }
 
-// About a cluster, Events among them: one of each withdrawal, three of what follows it.
-static unsigned cluster_max(const struct count *count) {
-    return STEADY_CLUSTER_MAX + count->changes;
+// About a cluster, Events among them: one of each withdrawal, three of what follows it. Each watch begins anew a few
+// times a minute: one for each kind, that of Kueue's Workloads, and that of namespaces.
+static unsigned cluster_max(const struct trial *trial, const struct count *count) {
+    unsigned watches = STEADY_WATCH_MAX * (unsigned)(trial->n_kinds + 2);
+    return (watches > STEADY_CLUSTER_MAX ? watches : STEADY_CLUSTER_MAX) + count->changes;
 }
 
 void steady_moved(struct trial *trial, const char *uid, unsigned events) {
@@ -311,7 +313,7 @@ void steady_request(struct trial *trial, size_t cluster, size_t kind, const char
     count->requests++;
     if (trial->now_ns - steady->begin_ns > RAMP_NS && steady->most[!name] < count->requests)
         steady->most[!name] = count->requests;
-    check(trial, key, count, name ? STEADY_WORKLOAD_MAX * (1 + count->changes) : cluster_max(count));
+    check(trial, key, count, name ? STEADY_WORKLOAD_MAX * (1 + count->changes) : cluster_max(trial, count));
 }
 
 void steady_probe(struct trial *trial, size_t cluster) {

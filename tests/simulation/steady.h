@@ -9,6 +9,7 @@
 // Requests a minute about one workload, in all clusters, and about a cluster as such (lists, watches, probes).
 #define STEADY_WORKLOAD_MAX 6
 #define STEADY_CLUSTER_MAX 30
+#define STEADY_WATCH_MAX 6
 #define STEADY_PROBES_MAX 60 // where answers are lost: one that fails at once is followed by the next a second later
 
 struct steady *steady_new(struct trial *trial); // NULL when out of memory; does nothing without plan.steady
