@@ -114,11 +114,11 @@ static int64_t due_ns(struct engine *engine) {
 
 // A fact written without a workload would apply to all entries that have none.
 static void check_none(struct engine *engine) {
-    static const struct workload empty;
-    if (memcmp(&engine->store.none, &empty, sizeof empty) == 0)
+    static const char empty[sizeof(struct workload)];
+    if (memcmp((const char *)&engine->store.none, empty, sizeof empty) == 0)
         return;
     report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a fact of a workload was written without one");
-    engine->store.none = empty;
+    engine->store.none = (struct workload){0};
 }
 
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
