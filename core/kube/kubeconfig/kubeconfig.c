@@ -53,7 +53,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
                                   struct endpoint *endpoint) {
     struct kubeconfig_entry context = {0}, cluster, user;
     TRY(find_context(config, name, &context, &name));
-    endpoint->description = text_format("%s, context %s", context.file->path, name);
+    endpoint->description = text_format("%s, context %s", context.file ? context.file->path : "", name);
     if (!endpoint->description)
         return error_no_memory();
     TRY(follow(config, &context, "cluster", "clusters", &cluster));

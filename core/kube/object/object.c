@@ -123,6 +123,9 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return parse(text, len, api_version, kind, NULL, out);
 }
 
+static const char own_labels[] = "/metadata/labels/" OBJECT_OWN_PREFIX;
+static const char own_annotations[] = "/metadata/annotations/" OBJECT_OWN_PREFIX;
+
 // NULL: out of memory; free().
 static const char **stub_fields(const char *const *kept) {
     static const char *const always[] = {"/apiVersion",
@@ -134,8 +137,8 @@ static const char **stub_fields(const char *const *kept) {
                                          "/metadata/generation",
                                          "/metadata/deletionTimestamp",
                                          "/metadata/ownerReferences",
-                                         "/metadata/labels/" OBJECT_OWN_PREFIX,
-                                         "/metadata/annotations/" OBJECT_OWN_PREFIX};
+                                         own_labels,
+                                         own_annotations};
     size_t own = sizeof always / sizeof always[0], more = 0;
     while (kept && kept[more])
         more++;
@@ -157,7 +160,8 @@ struct error *object_stub(const char *text, size_t len, const char *api_version,
     if (!reason || !stub)
         return fields && reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
     TRY(parse(stub, len, api_version, kind, NULL, out));
-    (*out)->too_large = TAKE(reason);
+    if (*out)
+        (*out)->too_large = TAKE(reason);
     return NULL;
 }
 
@@ -189,7 +193,7 @@ static struct error *parse_bounded(const char *text, size_t len, const char *api
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out) {
     struct error *error = parse_bounded(text, len, api_version, kind, limits, out);
-    if (!error)
+    if (!error && *out)
         (*out)->size = len;
     return error;
 }
