@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading of adapters: the checks before any code of a shared object runs, the ABI checks after, and the resulting
 // kinds. An error names the file, the field, the found and the expected value; the other adapters still load.
-#ifndef WHARF_ADAPTER_ADAPTERS_H
-#define WHARF_ADAPTER_ADAPTERS_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
@@ -95,5 +94,3 @@ void kind_free(struct kind *kind);
 // but not the folder of the file); a complete ELF shared object for this machine; the hash, if given. Fills `sha256`
 // (65 bytes).
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status that the kind's own controller would write for a workload that has no mirror: suspended_status,
 // resumed_status and gave_up_status of the kind.
-#ifndef WHARF_ADAPTER_OWED_STATUS_H
-#define WHARF_ADAPTER_OWED_STATUS_H
+#pragma once
 
 #include "core/adapter/services.h"
 
@@ -13,5 +12,3 @@ wharf_result owed_status(struct adapter_call *call, const struct json *workload,
 // The same with gave_up_status, of a workload that no cluster accepts: `message` says why.
 wharf_result owed_gave_up(struct adapter_call *call, const struct json *workload, const char *message,
                           struct json *object);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phase of an object by the kind's data, without a call into the adapter.
-#ifndef WHARF_ADAPTER_PHASE_H
-#define WHARF_ADAPTER_PHASE_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -20,5 +19,3 @@ bool phase_suspend_asked(const wharf_kind *kind, const struct json *object);
 bool phase_says_suspended(const wharf_kind *kind, const struct json *object);
 
 bool phase_is_final(wharf_phase_kind phase);
-
-#endif

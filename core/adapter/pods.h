@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pods that a workload requests, by the kind's data and the adapter's pod_sets.
-#ifndef WHARF_ADAPTER_PODS_H
-#define WHARF_ADAPTER_PODS_H
+#pragma once
 
 #include "core/adapter/services.h"
 
 // An array of {"template": <PodTemplateSpec>, "count": <integer>}, owned by the caller. `call` was begun. Invalid
 // items of an adapter are skipped. Returns the adapter's result; WHARF_RETRY also when out of memory.
 wharf_result pods_of(struct adapter_call *call, const struct json *workload, struct json **sets);
-
-#endif

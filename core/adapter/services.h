@@ -2,8 +2,7 @@
 // The host's side of the adapter ABI: the table of services (struct wharf_host), and calls into an adapter with the
 // memory that lives until one returns. Calls may run concurrently on different threads, each with its own values. A
 // wharf_value is a struct json.
-#ifndef WHARF_ADAPTER_SERVICES_H
-#define WHARF_ADAPTER_SERVICES_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/json/json.h"
@@ -122,5 +121,3 @@ bool adapter_is_reason(const char *text);
 // the end of the call or as long as `fallback`.
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback);
 const char *adapter_answer_message(struct adapter_call *call, const char *fallback);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IP addresses as text, with and without a port.
-#ifndef WHARF_BASE_ADDRESS_H
-#define WHARF_BASE_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool address_parse_port(const char *text, struct address *out);
 
 // Whether a host name is "localhost" or a loopback address, IPv6 without brackets.
 bool address_is_local(const char *host);
-
-#endif

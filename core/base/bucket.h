@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A token bucket in one number: the time when the bucket is full again. A token is the time of one refill.
-#ifndef WHARF_BASE_BUCKET_H
-#define WHARF_BASE_BUCKET_H
+#pragma once
 
 #include "core/base/clock.h"
 
@@ -17,5 +16,3 @@ static inline bool bucket_take(int64_t *full_ns, int64_t now_ns, int64_t token_n
     bucket_spend(full_ns, now_ns, token_ns);
     return true;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A growing byte buffer with a mandatory maximum. A failed append (out of memory or over the maximum) leaves the
 // content unchanged and makes all later appends fail, so a sequence of appends needs only one check at its end.
-#ifndef WHARF_BASE_BUFFER_H
-#define WHARF_BASE_BUFFER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ char *buffer_take(struct buffer *buffer, size_t *len);
 
 // Declares a buffer that is freed with its block. `limit` is its maximum.
 #define AUTO_BUFFER(name, limit) __attribute__((cleanup(buffer_free))) struct buffer name = {.max = (limit)}
-
-#endif

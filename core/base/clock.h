@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time: a monotonic clock for durations, the wall clock for timestamps in objects. Other modules take a `struct moment`
 // as an argument instead of reading a clock, so that tests control time.
-#ifndef WHARF_BASE_CLOCK_H
-#define WHARF_BASE_CLOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ bool clock_parse_duration(const char *text, int64_t *duration_ns);
 
 // Formats a duration ("15m", "1h30m", "250ms").
 void clock_duration_text(int64_t duration_ns, char out[CLOCK_RFC3339_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Digests of short texts, and base64 output.
-#ifndef WHARF_BASE_DIGEST_H
-#define WHARF_BASE_DIGEST_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -14,5 +13,3 @@ bool digest_sha1(const void *bytes, size_t len, unsigned char out[DIGEST_SHA1_LE
 
 // RFC 4648 section 4, with padding.
 bool text_base64_encode(const void *bytes, size_t len, struct buffer *out);
-
-#endif

@@ -3,8 +3,7 @@
 // else, fills a `struct error **` given as its last argument. An error has a message of one sentence for the user and a
 // code for the program. On success ownership of arguments passes as documented by the function; on failure it stays
 // with the caller.
-#ifndef WHARF_BASE_ERROR_H
-#define WHARF_BASE_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -58,5 +57,3 @@ void error_cleanup(struct error **error);
         if (error_of_step_)                                                                                            \
             return error_of_step_;                                                                                     \
     } while (0)
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A binary heap of timers, earliest first. A timer is embedded in the owner and stores the index, for moves and
 // removals in O(log n).
-#ifndef WHARF_BASE_HEAP_H
-#define WHARF_BASE_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void heap_remove(struct heap *heap, struct timer *timer);
 
 // The earliest timer, or NULL. It is not removed.
 struct timer *heap_first(const struct heap *heap);
-
-#endif

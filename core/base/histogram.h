@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram of durations with bounds that double. Written and read on one thread, or copied.
-#ifndef WHARF_BASE_HISTOGRAM_H
-#define WHARF_BASE_HISTOGRAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline int64_t histogram_quantile(const struct histogram *histogram, int6
     }
     return 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Unix socket of a host, for callers on its machine: the mode of the file decides who may connect, and its owner
 // and the credentials of the listening process prove to a caller that the host answers.
-#ifndef WHARF_BASE_LOCAL_SOCKET_H
-#define WHARF_BASE_LOCAL_SOCKET_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -34,5 +33,3 @@ void local_socket_remove(struct local_socket *socket);
 // NULL: a host listens there, and only root, this user, or the user to whom root gave the folder can have made the
 // socket, or replace it. ERROR_NOT_FOUND without such a file, ERROR_REFUSED if another user can.
 struct error *local_socket_verify(const char *path);
-
-#endif

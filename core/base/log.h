@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured log lines to stderr, as text or JSON. The only global state of the host. Any thread may log; a line is
 // written with one write(2), by the caller or by the thread of log_start.
-#ifndef WHARF_BASE_LOG_H
-#define WHARF_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void log_line(enum log_level level, const char *message, const struct log_field 
     { .name = (field), .type = LOG_REAL, .real = (x) }
 
 #define log_plain(level, message) log_line(level, message, (const struct log_field *)0)
-
-#endif

@@ -2,8 +2,7 @@
 // A hash map from byte-string keys to pointers (open addressing, linear probing). The map stores neither key nor value:
 // a key must live as long as its entry, typically inside the value. Hashing is seeded per map, so that untrusted keys
 // cannot be chosen to collide.
-#ifndef WHARF_BASE_MAP_H
-#define WHARF_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void *map_remove(struct map *map, const char *key);
 // Iterates in table order: start with *cursor = 0; NULL at the end. Entries may be removed while iterating (the table
 // does not move on removal), but not added.
 void *map_next(const struct map *map, size_t *cursor);
-
-#endif

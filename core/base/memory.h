@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfer of ownership, sizes, and growing arrays.
-#ifndef WHARF_BASE_MEMORY_H
-#define WHARF_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void *array_next(void *array, size_t count, size_t size);
 // Copies a struct of `size` bytes that begins with `n_texts` members const char *, and these texts, into one block;
 // free(). No text is NULL. NULL: out of memory.
 void *struct_copy_with_texts(const void *from, size_t size, size_t n_texts);
-
-#endif

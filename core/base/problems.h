@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list of error messages, so that a check can report all problems and not only the first.
-#ifndef WHARF_BASE_PROBLEMS_H
-#define WHARF_BASE_PROBLEMS_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -19,5 +18,3 @@ void problems_add_error(struct problems *problems, struct error *error);
 // Moves everything from `from`, which is then empty.
 void problems_move(struct problems *to, struct problems *from);
 void problems_free(struct problems *problems);
-
-#endif

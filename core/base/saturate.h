@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and products of amounts that other programs chose: beyond the range of an int64_t they are its nearest value.
-#ifndef WHARF_BASE_SATURATE_H
-#define WHARF_BASE_SATURATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline int64_t int64_times(int64_t a, int64_t b) {
         return product;
     return (a > 0) == (b > 0) ? INT64_MAX : INT64_MIN;
 }
-
-#endif

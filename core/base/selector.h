@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label selectors as kubectl writes them, "a=b,c in (d,e),!f" (apimachinery labels.Parse), over labels that are kept as
 // one text, "key=value,key=value". Also name patterns, in which * stands for any text.
-#ifndef WHARF_BASE_SELECTOR_H
-#define WHARF_BASE_SELECTOR_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -48,5 +47,3 @@ bool labels_add(struct buffer *labels, const char *key, const char *value);
 
 // Whether a list "team-*,default" has a pattern that matches the whole name.
 bool pattern_list_matches(const char *list, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long-lived texts that resemble each other: two of them store their longest common run once. Not thread-safe.
-#ifndef WHARF_BASE_SHARED_TEXT_H
-#define WHARF_BASE_SHARED_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void shared_text_share(struct shared_text *text, struct shared_text *other);
 
 // The whole text; *joined, NULL at first, becomes the memory that the caller frees. NULL: none, or out of memory.
 const char *shared_text_read(const struct shared_text *text, char **joined);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers for text and files, and seeded random numbers.
-#ifndef WHARF_BASE_TEXT_H
-#define WHARF_BASE_TEXT_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -120,5 +119,3 @@ uint64_t random_below(struct random *random, uint64_t bound); // 0 <= result < b
 
 // From the operating system; for seeds and ids, never inside the engine.
 uint64_t random_system(void);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one way to start a thread, and threads with less urgent work than others.
-#ifndef WHARF_BASE_THREAD_H
-#define WHARF_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void thread_unlock(pthread_mutex_t **locked);
 // share of the cores, so a thread that waits for one, for a lock for example, does not wait long. Needs no privilege.
 // No effect where the kernel does not support or permit this, or where the process has another scheduling policy.
 void thread_set_background(bool background);
-
-#endif

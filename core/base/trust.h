@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether another user could change or replace a file that decides which code runs with this process's rights.
-#ifndef WHARF_BASE_TRUST_H
-#define WHARF_BASE_TRUST_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -17,5 +16,3 @@ struct error *trust_folders_check(const char *path, char **resolved);
 // A data file, which may be directly in a sticky folder. Trusts a file system mounted read-only (a ConfigMap's in a
 // pod, with a folder of mode 0777) and an anonymous pipe.
 struct error *trust_file_check(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster for an operator's command: opened with the operator's kubeconfig, called synchronously, its objects applied
 // and deleted.
-#ifndef WHARF_CMD_CLUSTER_H
-#define WHARF_CMD_CLUSTER_H
+#pragma once
 
 #include "core/config/config.h"
 #include "core/host/io/cluster_connection.h"
@@ -59,5 +58,3 @@ struct error *cluster_get_object(struct cluster *cluster, const char *kind, cons
 // Whether the cluster serves the kind in one of the versions.
 struct error *cluster_serves(struct cluster *cluster, const char *group, const char *plural,
                              const char *const *versions, bool *served);
-
-#endif

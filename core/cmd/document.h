@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON documents from templates, for the output of commands and their writes.
-#ifndef WHARF_CMD_DOCUMENT_H
-#define WHARF_CMD_DOCUMENT_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -15,5 +14,3 @@ struct error *document_print(const struct json *document, bool yaml);
 
 // The next word of a list like "a, b": start and length, which may be 0 for "a,,b". False at the end.
 bool document_next_word(const char **rest, char separator, const char **word, size_t *len);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of the program, one file or folder each, and the description of their command lines: one table that the
 // parser, the help, the manual pages and the shells' completion share.
-#ifndef WHARF_CMD_MAIN_H
-#define WHARF_CMD_MAIN_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/base/problems.h"
@@ -149,5 +148,3 @@ size_t main_print_problems(const struct problems *problems);
 int main_fail(struct error *error, const struct subcommand *command);
 // Logs the end of a service; takes the error, or NULL. Returns the exit code.
 int main_log_end(struct error *error, const char *failed, const char *stopped);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first steps of every command: reading the configuration and loading the enabled adapters, or adapters that a flag
 // names for operators who may not have the host's configuration.
-#ifndef WHARF_CMD_SETUP_H
-#define WHARF_CMD_SETUP_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/cmd/main.h"
@@ -62,5 +61,3 @@ struct setup_names {
 // The names of a directory's shared objects, without suffix, in alphabetical order; none if unreadable.
 void setup_read_names(const char *directory, struct setup_names *names);
 void setup_names_free(struct setup_names *names); // also for __attribute__((cleanup))
-
-#endif

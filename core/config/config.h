@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration file (apiVersion wharf.dev/v1alpha1, kind HostConfiguration), read, checked and resolved.
 // etc/wharf.yaml shows every key.
-#ifndef WHARF_CONFIG_CONFIG_H
-#define WHARF_CONFIG_CONFIG_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -154,5 +153,3 @@ void config_drop_adapter(struct config *config, size_t index);
 // Another owner of the configuration, which nobody changes from then on.
 struct config *config_share(const struct config *config);
 void config_free(struct config *config); // the last owner frees the configuration; NULL is allowed
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of a configuration's values; problems have their position in the file. Internal to config.
-#ifndef WHARF_CONFIG_CONFIG_READER_H
-#define WHARF_CONFIG_CONFIG_READER_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/config/config.h"
@@ -147,5 +146,3 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 void config_adapter_clear(struct config_adapter *adapter);
 void config_placement_clear(struct placement_options *placement);
 void config_workers_from_clear(struct config_workers_from *from);
-
-#endif

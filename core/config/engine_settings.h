@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's settings that may change at runtime: the configuration fills these structs, and the engine uses the
 // same.
-#ifndef WHARF_CONFIG_ENGINE_SETTINGS_H
-#define WHARF_CONFIG_ENGINE_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct engine_settings {
     struct placement_options placement;
     struct fence_options fencing;
 };
-
-#endif

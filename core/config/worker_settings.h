@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of one worker: made by a source of workers, passed on by the host, kept by the engine.
-#ifndef WHARF_CONFIG_WORKER_SETTINGS_H
-#define WHARF_CONFIG_WORKER_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ const char **worker_settings_text(struct worker_settings *settings, size_t index
 bool worker_settings_copy(const struct worker_settings *from, struct worker_settings *to);
 bool worker_settings_equal(const struct worker_settings *a, const struct worker_settings *b);
 void worker_settings_clear(struct worker_settings *settings);
-
-#endif

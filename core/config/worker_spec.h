@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desired state of one worker, from any source.
-#ifndef WHARF_CONFIG_WORKER_SPEC_H
-#define WHARF_CONFIG_WORKER_SPEC_H
+#pragma once
 
 #include "core/config/worker_settings.h"
 
@@ -37,5 +36,3 @@ void worker_spec_clear(struct worker_spec *spec);
 bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to); // false: out of memory, *to is cleared
 void worker_specs_free(struct worker_spec *specs, size_t count);
 bool worker_spec_add_label(struct worker_spec *spec, const char *key, const char *value); // false: out of memory
-
-#endif

@@ -3,8 +3,7 @@
 //
 // A trial is one object of a kind, as given or broken in one way, and all calls about that object. Trials are numbered,
 // and so are the calls within one: the same in every child, so that the next child can resume after a crash.
-#ifndef WHARF_CONFORM_CHILD_H
-#define WHARF_CONFORM_CHILD_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
@@ -289,5 +288,3 @@ int child_main(const struct child_task *task);
 // `again` the repeated part. `task` needs no board, pipe or first trial. The children's report lines go to `out`. An
 // unexpected end of a child is a finding.
 struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out);
-
-#endif

@@ -2,8 +2,7 @@
 // The conformance kit for authors of adapters: loads an adapter in a child process, calls the functions on given
 // objects, on objects generated from the data of the kinds and on broken copies of both, and reports the broken rules
 // of <wharf/adapter.h>.
-#ifndef WHARF_CONFORM_KIT_H
-#define WHARF_CONFORM_KIT_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -28,5 +27,3 @@ struct kit_result {
 
 // Writes the report to `out`. An error is the reason why the kit could make no call.
 struct error *kit_run(const struct kit_options *options, FILE *out, struct kit_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The findings of the conformance kit: grouped by cause, a paragraph each.
-#ifndef WHARF_CONFORM_REPORT_H
-#define WHARF_CONFORM_REPORT_H
+#pragma once
 
 #include "core/conform/rules.h"
 #include "core/json/json.h"
@@ -36,5 +35,3 @@ void report_print(const struct report *report, FILE *out);
 // Writes a YAML file for each finding with inputs, and the path to `out`.
 struct error *report_save(const struct report *report, const char *folder, FILE *out);
 void report_free(struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that the kit checks.
-#ifndef WHARF_CONFORM_RULES_H
-#define WHARF_CONFORM_RULES_H
+#pragma once
 
 // Each rule: the name for reports and file names, the place in <wharf/adapter.h>, and the expectation.
 #define RULES(X)                                                                                                       \
@@ -64,5 +63,3 @@ enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CA
 const char *function_name(enum function function);
 
 const char *phase_name(int phase); // "SUCCEEDED"
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reconciles an entry: decides, and performs actions until there is nothing to do but wait.
-#ifndef WHARF_ENGINE_ACT_H
-#define WHARF_ENGINE_ACT_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -15,5 +14,3 @@ bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirro
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // of an unstarted mirror
 bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);
 bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // its finalizer
-
-#endif

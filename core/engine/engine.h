@@ -2,8 +2,7 @@
 // The engine: all decisions of the host, without I/O. A step takes one event and the time, and returns commands. The
 // engine opens no socket, reads no clock, starts no thread, draws random numbers only from its seed, and runs on one
 // thread.
-#ifndef WHARF_ENGINE_ENGINE_H
-#define WHARF_ENGINE_ENGINE_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/config/engine_settings.h"
@@ -82,5 +81,3 @@ struct engine_waiter {
 };
 void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
                         void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's state, shared by its parts. Each part has its own header.
-#ifndef WHARF_ENGINE_ENGINE_INTERNAL_H
-#define WHARF_ENGINE_ENGINE_INTERNAL_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
@@ -233,5 +232,3 @@ struct engine {
     struct engine_shards shard;
     struct engine_status status;
 };
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's input: one event at a time, with a common head and a union by type.
-#ifndef WHARF_ENGINE_EVENT_H
-#define WHARF_ENGINE_EVENT_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -126,5 +125,3 @@ size_t engine_event_texts(const struct engine_event *event); // bytes of all str
 void engine_event_drop(struct engine_event *event);
 // Frees the rest of a copy made by engine_event_own.
 void engine_event_clear(struct engine_event *event);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input of decide() for one entry.
-#ifndef WHARF_ENGINE_FACTS_H
-#define WHARF_ENGINE_FACTS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -17,5 +16,3 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
 // The worker of the placement, even without configuration; NULL: none, or out of memory.
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry);
-
-#endif

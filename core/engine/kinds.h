@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kinds that join while the engine runs, and the tables indexed by kind. A kind keeps its number, and none leaves.
-#ifndef WHARF_ENGINE_KINDS_H
-#define WHARF_ENGINE_KINDS_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/clock.h"
@@ -13,5 +12,3 @@ struct engine;
 // events report one. On failure (no memory) nothing changes.
 struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds, size_t n_kinds, struct moment now);
 size_t engine_n_kinds(const struct engine *engine);
-
-#endif

@@ -2,8 +2,7 @@
 // A part of the engine: one feature. The code of a part is a folder, and its state is one struct in struct engine,
 // and one in struct workload where needed; only the folder uses their fields (lint proves that). Its row in the table
 // of parts lists the functions that the engine calls, all optional. docs/architecture.md, "How to add a feature".
-#ifndef WHARF_ENGINE_PART_H
-#define WHARF_ENGINE_PART_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -68,5 +67,3 @@ extern const struct part *const parts[]; // ends with NULL
     for (const struct part *const *at_ = parts, *part; (part = *at_); at_++)                                           \
         if (part->function)
 // NOLINTEND(bugprone-macro-parentheses)
-
-#endif

@@ -2,8 +2,7 @@
 // The entries to reconcile, and their times. Entries wait in a lane for each cluster, that of their mirror. The lane
 // that has used the least processor time comes first, so that a costly object of one worker delays others by its own
 // time at most.
-#ifndef WHARF_ENGINE_QUEUE_H
-#define WHARF_ENGINE_QUEUE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -18,5 +17,3 @@ void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
 size_t queue_lane(const struct engine *engine, const struct entry *entry);
 // Charges a cluster with the processor time since the last call.
 void queue_charge(struct engine *engine, size_t cluster);
-
-#endif

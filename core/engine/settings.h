@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's copy of its settings.
-#ifndef WHARF_ENGINE_SETTINGS_H
-#define WHARF_ENGINE_SETTINGS_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/config/engine_settings.h"
@@ -14,5 +13,3 @@ struct error *engine_configure(struct engine *engine, const struct engine_settin
 // For a new engine: replaces engine->settings and engine->placement. On failure nothing changes.
 struct error *settings_take(struct engine *engine, const struct engine_settings *settings);
 void settings_free(struct engine *engine);
-
-#endif

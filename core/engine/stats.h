@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's counters: plain numbers that its thread writes; other threads read a copy.
-#ifndef WHARF_ENGINE_STATS_H
-#define WHARF_ENGINE_STATS_H
+#pragma once
 
 #include "core/adapter/services.h"
 #include "core/base/error.h"
@@ -135,5 +134,3 @@ const char *stats_rejection(const struct stats *stats, size_t cluster);
 // A deep copy; empty when out of memory.
 struct error *stats_copy(const struct stats *from, struct stats *to);
 void stats_free(struct stats *stats);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output of an engine step: requests to send, Events and log lines to write, relists, and the due time of the
 // next step.
-#ifndef WHARF_ENGINE_UPDATE_H
-#define WHARF_ENGINE_UPDATE_H
+#pragma once
 
 #include "core/base/log.h"
 #include "core/engine/event.h"
@@ -65,5 +64,3 @@ void update_free(struct update *update);
 
 // Copies the text, terminated, to `at` and advances `at`; returns the copy.
 const char *update_string(char **at, const char *text, size_t len);
-
-#endif

@@ -3,8 +3,7 @@
 // replaced symlinks as in mounts of ConfigMaps and Secrets. The thread sleeps while nothing happens; every few seconds
 // it tries to open missing directories. Without free instances or watches of inotify, the thread reads the directories
 // every few seconds, and reports a change once two reads agree.
-#ifndef WHARF_HOST_FOLDER_WATCHER_H
-#define WHARF_HOST_FOLDER_WATCHER_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -39,5 +38,3 @@ void folder_watcher_remove(struct folder_watcher *watcher, struct watched_folder
 
 // True: a process has opened the file for writing and has not closed it yet.
 bool folder_watcher_is_partial(const struct watched_folder *watched, const char *name);
-
-#endif

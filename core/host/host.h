@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running host: one I/O thread per cluster; the engine and the adapters run on the calling thread.
-#ifndef WHARF_HOST_HOST_H
-#define WHARF_HOST_HOST_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/config/config.h"
@@ -88,5 +87,3 @@ struct host_snapshot {
 // From any thread. ERROR_NO_MEMORY only.
 struct error *host_snapshot(struct host *host, struct host_snapshot *out);
 void host_snapshot_free(struct host_snapshot *snapshot);
-
-#endif

@@ -2,8 +2,7 @@
 // Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c (their
 // connections), host_workers.c (workers that come and go), host_settings.c (the live settings), host_snapshot.c (state
 // for other threads) and host_log.c (logged events).
-#ifndef WHARF_HOST_HOST_INTERNAL_H
-#define WHARF_HOST_HOST_INTERNAL_H
+#pragma once
 
 #include "core/host/check/rights.h"
 #include "core/host/host.h"
@@ -137,5 +136,3 @@ void snapshot_publish(struct host *host, struct moment now, bool force);
 
 // host_log.c
 void host_log_event(const struct host *host, const struct engine_event *event);
-
-#endif

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Returns memory to the system that is not needed at the moment.
-#ifndef WHARF_HOST_MEMORY_TRIM_H
-#define WHARF_HOST_MEMORY_TRIM_H
+#pragma once
 
 // Returns free heap to the system and drops pages of program text and constants: libcurl loads about thirty libraries,
 // which use most of their text only once, at startup. The kernel reads dropped pages again from the page cache.
 void memory_trim_all(void);
-
-#endif

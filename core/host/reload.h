@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of the sources of workers and of the last reload of the configuration: part of a snapshot of the host.
-#ifndef WHARF_HOST_RELOAD_H
-#define WHARF_HOST_RELOAD_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/host/tokens/token_life.h"
@@ -42,5 +41,3 @@ struct host;
 // From any thread. Copies `message`.
 void host_report_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
 void host_report_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
-
-#endif

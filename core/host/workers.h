@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wanted workers of the host. Workers come from several sources and change while the host runs. A caller hands over
 // the complete set; the host opens, reopens and closes connections until its workers equal the set.
-#ifndef WHARF_HOST_WORKERS_H
-#define WHARF_HOST_WORKERS_H
+#pragma once
 
 #include "core/config/worker_spec.h"
 #include "core/host/host.h"
@@ -12,5 +11,3 @@
 // and left out. A leaving worker that returns to the set stays, with its workloads. A spec with another kubeconfig,
 // context or revision gets a new connection. Applied on the engine's thread soon after.
 void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a wide container (index.c), for lookups other than by key or position. Internal to core/json.
-#ifndef WHARF_JSON_INDEX_H
-#define WHARF_JSON_INDEX_H
+#pragma once
 
 #include "core/base/map.h"
 #include "core/json/items.h"
@@ -27,5 +26,3 @@ struct index {
 // Must be called after a long search in a container without an index: the eighth creates one.
 void index_note_far_search(const cJSON *container);
 void index_drop_keyed(struct index *index);
-
-#endif

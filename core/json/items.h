@@ -2,8 +2,7 @@
 // Finds items of an array by an identifying member, such as a container's name. Building an index takes one pass, then
 // each lookup takes constant time; the array must not change meanwhile. (Lookups by key and position need none:
 // json_get and json_at are fast in wide containers, too.)
-#ifndef WHARF_JSON_ITEMS_H
-#define WHARF_JSON_ITEMS_H
+#pragma once
 
 #include "core/base/map.h"
 #include "core/json/json.h"
@@ -30,5 +29,3 @@ void json_index_free(struct json_index *index); // for __attribute__((cleanup)) 
 
 // NULL if not found. `text` may be NULL.
 const struct json_place *json_index_find(const struct json_index *index, const char *text);
-
-#endif

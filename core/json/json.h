@@ -5,8 +5,7 @@
 // reasons).
 //
 // The container owns a value, or the caller if there is no container. Values are not shared between threads.
-#ifndef WHARF_JSON_JSON_H
-#define WHARF_JSON_JSON_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -123,5 +122,3 @@ bool json_is_scalar(const struct json *value, const char *text);
 // A hash for detecting changes, independent of the order of members (numbers by their text: 1 and 1.0 may differ). Not
 // collision-resistant. 0 for NULL.
 uint64_t json_hash(const struct json *value);
-
-#endif

@@ -9,8 +9,7 @@
 //
 // Numbers are cJSON_Raw with the original token, and so are strings that contain U+0000, as a whole literal with
 // quotes.
-#ifndef WHARF_JSON_NODE_H
-#define WHARF_JSON_NODE_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -229,5 +228,3 @@ struct keys {
 
 // The member with this key, or NULL. Records the key.
 cJSON *keys_find(struct keys *keys, const cJSON *object, const char *key);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 7386 JSON merge patch: computes the smallest patch between two documents, and applies a patch.
-#ifndef WHARF_JSON_PATCH_H
-#define WHARF_JSON_PATCH_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -15,5 +14,3 @@ struct json *patch_diff(const struct json *from, const struct json *to, bool *ha
 
 // Applies `patch` to *target in place (RFC 7386 section 2). False when out of memory.
 bool patch_apply(struct json **target, const struct json *patch);
-
-#endif

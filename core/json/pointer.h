@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of an array or every
 // member of an object. (A member named "*" is written "~2".)
-#ifndef WHARF_JSON_POINTER_H
-#define WHARF_JSON_POINTER_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
@@ -43,5 +42,3 @@ bool pointer_append_child(struct buffer *out, const char *key, size_t index);
 
 // Whether a segment of the pattern is "*".
 bool pointer_has_star(const char *pattern);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the end of a JSON value by nesting: fast, since without decoding or validation, and with a single scan of a
 // text that arrives in pieces. Validation is left to json_parse.
-#ifndef WHARF_JSON_SCAN_H
-#define WHARF_JSON_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct scan {
 // value. False: *at is `len`, and the value is incomplete. A number or a word ends at a comma, a bracket or white
 // space, not at the end of the text.
 bool scan_value(struct scan *scan, const char *text, size_t *at, size_t len);
-
-#endif

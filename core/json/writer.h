@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a JSON document straight into a buffer, without building values. A key is NULL for items of arrays and for the
 // document itself. A buffer that is full or out of memory is seen at the end (buffer.failed).
-#ifndef WHARF_JSON_WRITER_H
-#define WHARF_JSON_WRITER_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -26,5 +25,3 @@ void writer_null(struct writer *writer, const char *key);
 void writer_seconds(struct writer *writer, const char *key, int64_t ns);
 // metav1.Time; 0: null.
 void writer_time(struct writer *writer, const char *key, int64_t wall_ns);
-
-#endif

@@ -4,8 +4,7 @@
 // and quoted scalars are strings). Duplicate keys are an error, and so are keys that are null or floats. Merge keys
 // (<<) work; explicit keys win over merged ones. Aliases are allowed up to a limit on their total expansion; more is
 // rejected ("billion laughs").
-#ifndef WHARF_JSON_YAML_H
-#define WHARF_JSON_YAML_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -26,5 +25,3 @@ size_t yaml_line(const struct yaml *yaml, const char *pointer);
 bool yaml_print(const struct json *value, struct buffer *out);
 
 void yaml_cleanup(struct yaml *yaml); // frees the value; also for __attribute__((cleanup))
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads settings into structs by tables. Reports the first problem with the pointer.
-#ifndef WHARF_PLUGINS_SETTINGS_H
-#define WHARF_PLUGINS_SETTINGS_H
+#pragma once
 
 #include <wharf/adapter.h>
 
@@ -54,5 +53,3 @@ void settings_read(const struct place *at, const struct shape *shape, void *targ
 struct place settings_member(const struct place *at, const char *name);
 // Keeps the first problem: of the place, or of the member `name` unless NULL.
 void settings_report(const struct place *at, const char *name, const char *sentence);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the files of the Job adapter.
-#ifndef WHARF_PLUGINS_JOB_H
-#define WHARF_PLUGINS_JOB_H
+#pragma once
 
 #include <wharf/adapter.h>
 
@@ -38,5 +37,3 @@ wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, w
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object);
-
-#endif

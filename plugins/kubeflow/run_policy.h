@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RunPolicy and the JobStatus that MPIJob and the kinds of the Training Operator share. Included once by each of
 // the two adapters, after ADAPTER, the prefix of the adapter's annotation.
-#ifndef WHARF_RUN_POLICY_H
-#define WHARF_RUN_POLICY_H
+#pragma once
 
 #include <wharf/adapter.h>
 
@@ -100,5 +99,3 @@ static const wharf_phase_rule phases[] = {
     .status_removed = STRINGS("/status/replicaStatuses/*/selector", "/status/replicaStatuses/*/labelSelector"),        \
     .condition_time = "lastUpdateTime", .gave_up_status = gave_up, .phases = phases, .finished_at = COMPLETION,        \
     .mirror = mirror, .update = update, .status = status
-
-#endif

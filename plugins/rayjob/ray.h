@@ -3,8 +3,7 @@
 //
 // RayCluster and RayService never finish and have no gave_up_status. The operator no longer writes the deprecated state
 // "failed" of a RayCluster (raycluster_types.go); a False condition may become True again.
-#ifndef WHARF_RAY_H
-#define WHARF_RAY_H
+#pragma once
 
 #include <wharf/adapter.h>
 
@@ -39,5 +38,3 @@ size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_
     {pointer, value, .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED}, {                                 \
         pointer, value, .phase = WHARF_PENDING                                                                         \
     }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the benchmarks of the running host share: clusters served over HTTP in this process, and `wharf run` as a child.
-#ifndef WHARF_BENCH_BENCH_H
-#define WHARF_BENCH_BENCH_H
+#pragma once
 
 #include "tests/world/http_front.h"
 
@@ -113,5 +112,3 @@ void bench_populate(struct bench *bench, size_t count, size_t extra);
 // How the cost of a change, memory and the start grow with workloads and workers: a table in Markdown. `full`: up to
 // 100,000 workloads, and longer runs. `only` so many workloads, or workers; 0: all.
 void bench_growth(const char *build, bool full, size_t only, size_t only_workers);
-
-#endif

@@ -2,8 +2,7 @@
 // An adapter that keeps every rule, in which each file of bad/ breaks one: by a function of its own, named by a macro
 // that it defines before it includes the second part (PHASE, ACCEPT, MIRROR, UPDATE, STATUS, POD_SETS), or
 // START_CODE.
-#ifndef TEMPLATE_H
-#define TEMPLATE_H
+#pragma once
 
 #include <wharf/adapter.h>
 
@@ -44,5 +43,3 @@ static inline void work_for(long ms) {
     for (long end = processor_ms() + ms; processor_ms() <= end;)
         continue;
 }
-
-#endif

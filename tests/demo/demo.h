@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The demo: Jobs of many shapes, and an object of every other kind, go through a real `wharf run` into three simulated
 // workers, one of which is cut off and comes back. Shared by the parts.
-#ifndef WHARF_DEMO_DEMO_H
-#define WHARF_DEMO_DEMO_H
+#pragma once
 
 #include "tests/demo/screen.h"
 #include "tests/support/scene.h"
@@ -119,5 +118,3 @@ bool story_step(struct demo *demo);
 
 // summary.c: prints the results, and returns the number of failed checks.
 size_t summary_print(struct demo *demo, const struct screen *screen, bool in_time);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manual use of the clusters after the demo.
-#ifndef WHARF_DEMO_KEEP_H
-#define WHARF_DEMO_KEEP_H
+#pragma once
 
 #include "tests/support/scene.h"
 
@@ -9,5 +8,3 @@
 struct error *keep(struct scene *scene);
 // Prints how to do that.
 void keep_hint(void);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the demo shows itself: a table that is drawn again in its place on a terminal, lines anywhere else. Text is
 // ASCII, so that a byte is a column; what is cut off ends with SCREEN_CUT, which is one column too.
-#ifndef WHARF_DEMO_SCREEN_H
-#define WHARF_DEMO_SCREEN_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -40,5 +39,3 @@ void screen_draw(struct screen *screen);
 // A piece of text for what is printed below the last frame.
 const char *screen_on(const struct screen *screen, enum color color);
 const char *screen_off(const struct screen *screen);
-
-#endif

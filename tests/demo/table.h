@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live table, and the lines printed instead without a terminal.
-#ifndef WHARF_DEMO_TABLE_H
-#define WHARF_DEMO_TABLE_H
+#pragma once
 
 #include "tests/demo/demo.h"
 #include "tests/demo/screen.h"
@@ -15,5 +14,3 @@ struct table_lines {
     size_t notes;              // how many were printed
 };
 void table_print(struct table_lines *lines, const struct demo *demo);
-
-#endif

@@ -2,8 +2,7 @@
 // What the fuzz targets share. A target is one file with fuzz_one(); fuzz_main.c makes a libFuzzer program of it, or,
 // without libFuzzer, a program that replays files. A property that does not hold ends the process (fuzz_fail), and so
 // does an input that takes longer than FUZZ_SLOW_NS of processor time.
-#ifndef WHARF_TESTS_FUZZ_H
-#define WHARF_TESTS_FUZZ_H
+#pragma once
 
 #include "core/base/clock.h"
 
@@ -26,5 +25,3 @@ struct fuzz_part fuzz_next_part(const uint8_t **data, size_t *size);
 
 // The input as a file that can be opened by name until the next call. Never NULL.
 const char *fuzz_file(const char *text, size_t len);
-
-#endif

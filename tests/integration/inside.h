@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host of a scene in this process, with workers that the test hands over.
-#ifndef WHARF_INTEGRATION_INSIDE_H
-#define WHARF_INTEGRATION_INSIDE_H
+#pragma once
 
 #include "core/host/workers.h"
 #include "tests/integration/stage.h"
@@ -24,5 +23,3 @@ uint64_t inside_unknown(struct inside *inside, const char *worker); // workloads
 uint64_t inside_losses(struct inside *inside, const char *worker);  // of its watches, ever
 // Requests to it that did not succeed, ever; conflicts of versions are not counted.
 uint64_t inside_failures(struct inside *inside, const char *cluster);
-
-#endif

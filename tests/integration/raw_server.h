@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker with invalid answers: an API server of the world model over plain HTTP on 127.0.0.1, some of whose answers
 // are replaced by bytes that no API server would send.
-#ifndef WHARF_INTEGRATION_RAW_SERVER_H
-#define WHARF_INTEGRATION_RAW_SERVER_H
+#pragma once
 
 #include "tests/unit/kube/tls_server.h"
 #include "tests/world/world.h"
@@ -43,5 +42,3 @@ void raw_send_huge(struct peer *peer, const struct raw_case *raw);
 void raw_send_endless_head(struct peer *peer, const struct raw_case *raw);
 // 100,000 nested arrays.
 void raw_send_deep(struct peer *peer, const struct raw_case *raw);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the integration tests: a scene with wharf as a child, Jobs in one line, waiting for a condition.
-#ifndef WHARF_INTEGRATION_STAGE_H
-#define WHARF_INTEGRATION_STAGE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "tests/support/wharf_child.h"
@@ -85,5 +84,3 @@ size_t stage_mirrors(struct scene *scene);                            // Jobs in
 uint64_t stage_creates(struct scene *scene, size_t from, size_t end); // creates that these clusters have accepted
 bool stage_is_connected(struct scene *scene, const char *cluster);    // as /metrics says
 bool stage_takes_work(struct scene *scene, const char *worker);
-
-#endif

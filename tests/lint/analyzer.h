@@ -2,8 +2,7 @@
 // Included before every file that clang-tidy looks at. The analyzer does not see into other files, so that it would
 // follow paths on which error_new returns NULL, "no error", and what an error was about is then used. Here is what
 // core/base/error.h says, in the one form that it takes into account.
-#ifndef TESTS_LINT_ANALYZER_H
-#define TESTS_LINT_ANALYZER_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -28,5 +27,3 @@ static inline struct error *analyzer_null_if(const struct error *wrapped, struct
         struct error *wrapped_ = (inner);                                                                              \
         analyzer_null_if(wrapped_, (error_wrap)(wrapped_, __VA_ARGS__));                                               \
     })
-
-#endif

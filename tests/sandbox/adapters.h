@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which adapters the sandbox's wharf.yaml enables: those for kinds that its clusters serve. Their kinds are read from
 // `wharf adapters`, so that no third-party code is loaded here.
-#ifndef WHARF_SANDBOX_ADAPTERS_H
-#define WHARF_SANDBOX_ADAPTERS_H
+#pragma once
 
 #include "core/base/error.h"
 #include "tests/world/crd.h"
@@ -36,5 +35,3 @@ const struct adapter_kind *adapters_for(const struct adapter_list *list, const c
 
 // Appends the items of `adapters.enabled`, in YAML.
 void adapters_print(const struct adapter_list *list, struct buffer *out);
-
-#endif

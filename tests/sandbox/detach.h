@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemonises once everything is ready.
-#ifndef WHARF_SANDBOX_DETACH_H
-#define WHARF_SANDBOX_DETACH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct detach {
 bool detach_begin(struct detach *detach, int *code);
 // In the child: it is ready, and has nothing more to say.
 void detach_ready(struct detach *detach);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of wharf-sandbox.
-#ifndef WHARF_SANDBOX_OPTIONS_H
-#define WHARF_SANDBOX_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct options {
 
 // -1: go on; else the exit code, with everything said. `options` refers to argv.
 int options_read(int argc, char **argv, struct options *options);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wharf-sandbox: what its parts share.
-#ifndef WHARF_SANDBOX_SANDBOX_H
-#define WHARF_SANDBOX_SANDBOX_H
+#pragma once
 
 #include "tests/sandbox/adapters.h"
 #include "tests/sandbox/options.h"
@@ -34,5 +33,3 @@ void kinds_free(struct sandbox *sandbox);
 struct error *guide_write(const struct sandbox *sandbox);
 void guide_remove(const struct sandbox *sandbox);
 void guide_print(const struct sandbox *sandbox);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRDs that a cluster does not have yet, or loses temporarily with all objects of the kind.
-#ifndef WHARF_SIMULATION_CRDS_H
-#define WHARF_SIMULATION_CRDS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -12,5 +11,3 @@ void crds_act(struct trial *trial);
 void crds_end(struct trial *trial);
 // Since when the management cluster has this kind.
 int64_t crds_from_ns(const struct trial *trial, size_t kind);
-
-#endif

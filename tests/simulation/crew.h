@@ -4,8 +4,7 @@
 // clusters late, and their wall clocks differ and jump; all other trouble of a trial meets them as one host. No two may
 // write for a workload at a time, nothing is sent without the lease of what it is about, nothing stays in flight
 // without it, and afterwards every shard is held, and they are shared out evenly.
-#ifndef WHARF_SIMULATION_CREW_H
-#define WHARF_SIMULATION_CREW_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -31,5 +30,3 @@ void crew_request(struct trial *trial, size_t cluster, const struct http_request
 void crew_check(struct trial *trial);
 // What is not as it should be in the end; NULL: nothing. Owned by the caller.
 char *crew_missing(const struct trial *trial);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts that a trial is planned from (faults, users' acts, workers, traits of the plan), each of which may be left
 // out, and the search for a smallest set of them with which a failing seed still fails.
-#ifndef WHARF_SIMULATION_CUTS_H
-#define WHARF_SIMULATION_CUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool cuts_has(struct trial *trial, const char *format, ...) __attribute__((forma
 // Runs the seed again and again with fewer parts, and prints those that are left, and the trace with them alone.
 // `telling`: all lines of the trace. False: it did not fail at all.
 bool cuts_shrink(uint64_t seed, bool replicas, bool telling);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of networks, servers and the host's own process, in episodes that the seed determines.
-#ifndef WHARF_SIMULATION_FAULTS_H
-#define WHARF_SIMULATION_FAULTS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -21,5 +20,3 @@ bool faults_is_other(const struct trial *trial, size_t cluster);
 bool faults_are_over(const struct trial *trial, size_t cluster, int64_t calm_ns);
 // Ends all faults.
 void faults_end(struct trial *trial);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // placement.requireFields in some trials: API servers of some workers do not know a field that most Jobs have, or drop
 // it from time to time. Checks that no mirror runs without it.
-#ifndef WHARF_SIMULATION_FIELDS_H
-#define WHARF_SIMULATION_FIELDS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -15,5 +14,3 @@ bool fields_keeps(const struct trial *trial, size_t cluster); // whatever is cre
 // It was created without the field that its workload has, so its deletion is in order.
 bool fields_lacked(const struct trial *trial, const struct tracked_mirror *mirror);
 void fields_check(struct trial *trial); // often
-
-#endif

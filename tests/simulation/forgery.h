@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Third parties with permissions in a worker, who forge mirrors: copies, in another worker, under another name, of a
 // higher attempt. Forgeries are recognisable in whatever is derived from them: nine pods, attempts beyond a thousand.
-#ifndef WHARF_SIMULATION_FORGERY_H
-#define WHARF_SIMULATION_FORGERY_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -19,5 +18,3 @@ void forgery_seal(struct trial *trial, size_t kind, size_t cluster, struct json 
 
 // The host wrote a workload: checks that nothing of it comes from a forgery.
 void forgery_check(struct trial *trial, const struct json *workload);
-
-#endif

@@ -2,8 +2,7 @@
 // The shipped guards (core/host/lease/guard_run.h) in the workers, one or two in each, with clocks of their own and
 // networks of their own to their API servers; they end and are started again, are stopped, and are cut off. In these
 // trials no workload runs twice, unless no guard of its worker can act for longer than docs/fencing.md says.
-#ifndef WHARF_SIMULATION_GUARDS_H
-#define WHARF_SIMULATION_GUARDS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -25,5 +24,3 @@ void guards_tell_links(struct trial *trial);
 
 // Any write to an object of a trial's kind in a worker was accepted: whether a workload runs twice now.
 void guards_written(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory.maxWorkloads in some trials. Checks that a workload beyond it is not taken in, and told so, and (by what all
 // trials must come to) that it is taken in when there is room.
-#ifndef WHARF_SIMULATION_INTAKE_H
-#define WHARF_SIMULATION_INTAKE_H
+#pragma once
 
 #include "core/engine/event.h"
 #include "core/engine/update.h"
@@ -18,5 +17,3 @@ size_t intake_max(const struct trial *trial);
 void intake_before(struct trial *trial, const struct engine_event *event);
 void intake_after(struct trial *trial, const struct update *update, size_t n_events);
 void intake_check(struct trial *trial); // often
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of the trials: Job, and all kinds of the adapters in plugins/ that have fixtures. Their adapters are called
 // here as by the host.
-#ifndef WHARF_SIMULATION_KINDS_H
-#define WHARF_SIMULATION_KINDS_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/json/json.h"
@@ -34,5 +33,3 @@ char *sim_mirror_due(const struct sim_kind *kind, const struct json *workload, c
 
 // True if the adapter rejects it.
 bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64_t now_ns);
-
-#endif

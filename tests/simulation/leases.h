@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 11: in some trials the host's work is divided into shards, and it holds the lease of each for a while only. The
 // leases are given and taken as core/host/lease/election.c would; what is written without one is a violation.
-#ifndef WHARF_SIMULATION_LEASES_H
-#define WHARF_SIMULATION_LEASES_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -21,5 +20,3 @@ bool leases_are_settled(const struct trial *trial, int64_t calm_ns);
 // The engine has decided to send a write; the cluster_io sends a request.
 void leases_command(struct trial *trial, const struct command *command);
 void leases_request(struct trial *trial, const struct http_request *request);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that join, are cordoned and drained, leave by each policy and come back, and get another connection, as
 // core/host/host_workers.c and host_wires.c do it.
-#ifndef WHARF_SIMULATION_MEMBERS_H
-#define WHARF_SIMULATION_MEMBERS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -27,5 +26,3 @@ enum worker_policy members_policy(const struct trial *trial, size_t cluster); //
 
 // The settings of a worker in the configuration have changed.
 void members_tell_again(struct trial *trial, size_t cluster);
-
-#endif

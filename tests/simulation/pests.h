@@ -2,8 +2,7 @@
 // Third parties that repeatedly do the same to the host's objects: they delete mirrors, change them, strip their marks,
 // write the status of workloads, or block mirrors by a finalizer. And a policy that strips the marks from stored
 // objects.
-#ifndef WHARF_SIMULATION_PESTS_H
-#define WHARF_SIMULATION_PESTS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -20,5 +19,3 @@ bool pests_rule(const struct trial *trial, size_t cluster);
 void pests_retried(struct trial *trial, const char *name);
 // The host is about to write about this object.
 void pests_count(struct trial *trial, const char *name);
-
-#endif

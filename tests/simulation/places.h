@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placement in some trials: a policy, labels and limits of workers, and Jobs that say where they may go. Checks at each
 // placement that it was permitted, that no limit is exceeded, and that the policy's own choice was made.
-#ifndef WHARF_SIMULATION_PLACES_H
-#define WHARF_SIMULATION_PLACES_H
+#pragma once
 
 #include "core/engine/event.h"
 #include "core/engine/placement/placement_types.h"
@@ -23,5 +22,3 @@ bool places_are_limited(const struct trial *trial); // some worker has maxActive
 
 // An attempt is about to be recorded.
 void places_check(struct trial *trial, size_t cluster, const struct json *workload, const struct json *body);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of the kinds that have fixtures, and what users do to them.
-#ifndef WHARF_SIMULATION_PLAYS_H
-#define WHARF_SIMULATION_PLAYS_H
+#pragma once
 
 #include "tests/simulation/shapes.h"
 
@@ -20,5 +19,3 @@ char *play_patch(struct trial *trial, size_t index);
 char *play_story_patch(const struct trial *trial, size_t index, const struct json *object, unsigned number);
 // Delegates or reclaims the object, if the API allows it.
 char *play_manager(const struct trial *trial, size_t index, const struct json *object);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What docs/lifecycle.md and docs/events.md promise beside the rules of rules.h: the record of a placement, the
 // identity of clusters, what Events name and how many there are, and how often a cluster is asked for lists.
-#ifndef WHARF_SIMULATION_PROMISE_RULES_H
-#define WHARF_SIMULATION_PROMISE_RULES_H
+#pragma once
 
 #include "tests/simulation/rules.h"
 
@@ -24,5 +23,3 @@ void promises_placed(struct trial *trial, const struct tracked_workload *job, co
 void promises_told(struct trial *trial, const struct json *event);
 // A request that is about no single object is sent.
 void promises_request(struct trial *trial, size_t cluster, const struct http_request *request);
-
-#endif

@@ -2,8 +2,7 @@
 // A second controller in some workers, like a Kueue: Jobs are suspended at creation, resumed within a quota, with a
 // node selector and possibly fewer pods, and evicted occasionally. The host resumes nothing that the queue has
 // suspended. Each Job has a Workload; the queue resumes whatever is suspended otherwise than by its spec.active.
-#ifndef WHARF_SIMULATION_QUEUES_H
-#define WHARF_SIMULATION_QUEUES_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -21,5 +20,3 @@ void queues_admit(const struct trial *trial, size_t cluster, struct json *job);
 void queues_written(struct trial *trial, size_t cluster, const struct world_write *write);
 // The same of a Workload.
 void queues_activated(struct trial *trial, const struct world_write *write);
-
-#endif

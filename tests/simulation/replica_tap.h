@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between a replica and the simulated network: connections that can be cut for this replica alone, and streams that lag
 // behind what the server has sent. Each request is shown to the harness when it is handed over.
-#ifndef WHARF_SIMULATION_REPLICA_TAP_H
-#define WHARF_SIMULATION_REPLICA_TAP_H
+#pragma once
 
 #include "tests/world/sim_transport.h"
 
@@ -24,5 +23,3 @@ void replica_tap_cut(struct replica_tap *tap, bool cut);
 void replica_tap_lag(struct replica_tap *tap, int64_t lag_ns); // of what streams bring from now on
 void replica_tap_run(struct replica_tap *tap);                 // delivers what is due
 int64_t replica_tap_due(const struct replica_tap *tap);
-
-#endif

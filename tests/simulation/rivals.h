@@ -2,8 +2,7 @@
 // A controller of the management cluster that ignores managedBy: it runs delegated workloads too, and writes its own
 // final status while their mirrors run. Such a mirror is deleted once it has finished, or with its workload, and not
 // before.
-#ifndef WHARF_SIMULATION_RIVALS_H
-#define WHARF_SIMULATION_RIVALS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -12,5 +11,3 @@ int64_t rivals_due(const struct trial *trial);
 void rivals_act(struct trial *trial);
 // The host deleted a mirror, `object` as it was.
 void rivals_check(struct trial *trial, size_t kind, const struct json *workload, const struct json *object);
-
-#endif

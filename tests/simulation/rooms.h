@@ -4,8 +4,7 @@
 // pods there are: at each placement all pods fit, and what waits is placed once there is room in every worker. In two
 // of three of them (trial_plan.rough) there is every other trouble too, nodes are cordoned, removed and come back, and
 // users interfere; then it is checked where the host knows what is left.
-#ifndef WHARF_SIMULATION_ROOMS_H
-#define WHARF_SIMULATION_ROOMS_H
+#pragma once
 
 #include "core/engine/event.h"
 #include "tests/simulation/trial.h"
@@ -30,5 +29,3 @@ void rooms_rejected(struct trial *trial, size_t cluster, const char *space, cons
 void rooms_check_waiting(struct trial *trial);
 
 void rooms_told(struct trial *trial, const struct engine_event *event); // EVENT_CAPACITY
-
-#endif

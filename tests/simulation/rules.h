@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The safety rules of docs/lifecycle.md (rules.c: requests as they are sent; writes.c: what the API servers accept and
 // reject; outcome.c: the final state). They check the clusters themselves, not the host's view of them.
-#ifndef WHARF_SIMULATION_RULES_H
-#define WHARF_SIMULATION_RULES_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -120,5 +119,3 @@ bool rules_finished(const struct json *job);
 bool rules_gave_up(const struct json *job); // by the host: no worker accepted it
 // A member "managedBy" anywhere in the spec, or anything else that a mirror must not have; NULL: nothing.
 const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent);
-
-#endif

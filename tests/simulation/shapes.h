@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Jobs that users create.
-#ifndef WHARF_SIMULATION_SHAPES_H
-#define WHARF_SIMULATION_SHAPES_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -30,5 +29,3 @@ enum foreign_kind { FOREIGN_PLAIN, FOREIGN_OTHER_ORIGIN, FOREIGN_CHILD, FOREIGN_
 // `uid`: of the workload that its marks name; `owner`: uid and name of the mirror that it is a child of.
 struct json *shape_foreign(struct trial *trial, enum foreign_kind kind, const char *namespace_, const char *name,
                            const char *uid, const char *owner_uid, const char *owner_name);
-
-#endif

@@ -2,8 +2,7 @@
 // Namespaces in some trials: which ones are permitted, overall and by worker, by name and by label, with rules and
 // labels that change. Checks that nothing is placed or created where that is denied by what the host was told, and that
 // a workload that stays for that is told so.
-#ifndef WHARF_SIMULATION_SPACES_H
-#define WHARF_SIMULATION_SPACES_H
+#pragma once
 
 #include "core/engine/event.h"
 #include "core/engine/update.h"
@@ -25,5 +24,3 @@ void spaces_command(struct trial *trial, const struct command *command);
 void spaces_check_place(struct trial *trial, size_t cluster, const char *namespace_, const char *name);
 // A workload without a mirror stays so: its namespace is denied everywhere.
 bool spaces_keep(const struct trial *trial, const char *namespace_);
-
-#endif

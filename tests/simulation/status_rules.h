@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a status patch of a Job is made from: the newest mirror that the host has been told of, however long the patch
 // waited, and after at most one other write of the workload.
-#ifndef WHARF_SIMULATION_STATUS_RULES_H
-#define WHARF_SIMULATION_STATUS_RULES_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -17,5 +16,3 @@ void status_told(struct trial *trial, const struct json *mirror);
 void status_command(struct trial *trial, const struct command *command, const struct json *body);
 // Its answer.
 void status_answered(struct trial *trial, uint64_t command, bool accepted);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trouble of one kind that stays: in some trials, once all else is over, one cluster, a permission or a third party is
 // bad for a quarter of an hour, and the host's requests a minute are counted (docs/reliability.md).
-#ifndef WHARF_SIMULATION_STEADY_H
-#define WHARF_SIMULATION_STEADY_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -32,5 +31,3 @@ int steady_admit(const struct trial *trial, size_t cluster, enum world_verb verb
 bool steady_strips(const struct trial *trial, size_t cluster);
 // For so long a request to the cluster may be in flight at most, as it does not answer; 0: it does.
 int64_t steady_answer_ns(const struct trial *trial, size_t cluster);
-
-#endif

@@ -2,8 +2,7 @@
 // One trial: a management cluster and a few workers in memory, a network between them and the shipped host (engine,
 // links, clients, reflectors, all adapters), users, and faults. All of it is determined by the seed, on virtual
 // time: the same seed gives the same trial, byte for byte.
-#ifndef WHARF_SIMULATION_TRIAL_H
-#define WHARF_SIMULATION_TRIAL_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
@@ -212,5 +211,3 @@ void tap_run(struct tap *tap);
 int64_t tap_due(const struct tap *tap);
 // A write in flight that is bound to the gate; NULL: none.
 const char *tap_in_flight(const struct tap *tap, const struct gate *gate);
-
-#endif

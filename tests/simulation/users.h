@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Users: they create Jobs of all shapes, change and delete them, and tamper with the host's objects.
-#ifndef WHARF_SIMULATION_USERS_H
-#define WHARF_SIMULATION_USERS_H
+#pragma once
 
 #include "tests/simulation/trial.h"
 
@@ -14,5 +13,3 @@ int64_t users_due(const struct trial *trial);
 void users_act(struct trial *trial);
 // The time of one of their future acts, at which trouble has the most effect.
 int64_t users_some_time(struct trial *trial);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands to a program that serves clusters, through a Unix socket in its directory: one line in, text out. The first
 // byte of a response is its result, see control_ask.
-#ifndef WHARF_SUPPORT_CONTROL_H
-#define WHARF_SUPPORT_CONTROL_H
+#pragma once
 
 #include "tests/support/scene.h"
 
@@ -19,5 +18,3 @@ bool control_serve(struct control *control, struct scene *scene);
 
 // Sends a command to the program of a directory. ERROR_NOT_FOUND: none runs there; ERROR_REFUSED: with its message.
 struct error *control_ask(const char *directory, const char *command, struct buffer *answer);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fixtures of a workload kind, from tests/fixtures/<plural>/: one object, its expected mirror, and stories: what
 // the kind's controller and a user do to it, step by step. See tests/fixtures/README.md.
-#ifndef WHARF_TESTS_FIXTURE_H
-#define WHARF_TESTS_FIXTURE_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/json/json.h"
@@ -56,5 +55,3 @@ struct error *fixture_add_story(struct fixture *fixture, const char *path);
 
 // The story of this name, or NULL.
 const struct story *fixture_story(const struct fixture *fixture, const char *name);
-
-#endif

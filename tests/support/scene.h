@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment of the demo and the integration tests: one management cluster and some workers from the world model,
 // served on 127.0.0.1 in this process, a directory with kubeconfigs and a configuration, and `wharf run` as a child.
-#ifndef WHARF_SUPPORT_SCENE_H
-#define WHARF_SUPPORT_SCENE_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -69,5 +68,3 @@ int scene_delete(struct scene *scene, size_t index, const char *plural, const ch
 // A copy of the Job, or NULL.
 struct json *scene_job(struct scene *scene, size_t index, const char *name);
 size_t scene_jobs(struct scene *scene, size_t index); // how many there are
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts executed basic blocks of the files in STEPS_SRC of tests/unit.mk, which is reproducible across runs and
 // machines.
-#ifndef WHARF_TESTS_STEPS_H
-#define WHARF_TESTS_STEPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ uint64_t steps_of(void (*run)(void *ctx), void *ctx);
 // `n_few`.
 void steps_compare(const char *what, void (*run)(void *ctx), void *few, size_t n_few, void *many, size_t n_many,
                    uint64_t ratio);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind for tests, trains.example.com, and what core/engine/mirror/mirror.h computes for its objects, as origin
 // "here".
-#ifndef WHARF_SUPPORT_TRAINS_H
-#define WHARF_SUPPORT_TRAINS_H
+#pragma once
 
 #include "core/engine/mirror/mirror.h"
 
@@ -26,5 +25,3 @@ train_question train_status; // mirror_status without the hash
 // `said`, "" without one; NULL: not wanted.
 wharf_result train_ask(train_question *question, const struct mirror_context *about, struct json **out, char *said,
                        size_t said_size);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run` as a child process of a scene, and HTTP requests to it. Its log is <directory>/wharf.log.
-#ifndef WHARF_SUPPORT_WHARF_CHILD_H
-#define WHARF_SUPPORT_WHARF_CHILD_H
+#pragma once
 
 #include "tests/support/scene.h"
 
@@ -31,5 +30,3 @@ int http_ask(uint16_t port, const char *method, const char *path, struct buffer 
 bool wharf_is_ready(const struct scene *scene);
 // The value of a sample of /metrics, by its full name with labels; -1 if absent.
 double wharf_metric(const struct scene *scene, const char *sample);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON in C strings, with ' for ", so that it can be read.
-#ifndef WHARF_TESTS_UNIT_QUOTED_H
-#define WHARF_TESTS_UNIT_QUOTED_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/json/json.h"
@@ -26,5 +25,3 @@ static inline struct json *parsed(const char *text) {
         fail_msg("%s in %s", error_text(error), text);
     return value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // API server responses: objects, and Status documents worded as in apimachinery's api/errors.
-#ifndef WHARF_WORLD_ANSWER_H
-#define WHARF_WORLD_ANSWER_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -66,5 +65,3 @@ void answer_invalid_as(const struct op *op, const char *kind, const char *group,
                        struct problems *problems);
 void answer_invalid(const struct op *op, struct problems *problems);
 void answer_deleted(const struct op *op, const char *uid);
-
-#endif

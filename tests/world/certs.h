@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A certificate authority for one test run: generates a CA, a server certificate for 127.0.0.1 and localhost, and a
 // client certificate, all as PEM text in memory.
-#ifndef WHARF_WORLD_CERTS_H
-#define WHARF_WORLD_CERTS_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -26,5 +25,3 @@ void certs_free(struct certs *certs);
 
 // A kubeconfig with everything inline; the certificates may be NULL (plain http). NULL when out of memory.
 char *certs_kubeconfig(const struct certs *certs, const char *name, const char *server);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The garbage collector and the namespace controller: dependents of deleted owners, the orphan and foregroundDeletion
 // finalizers, and the content of namespaces that are being deleted.
-#ifndef WHARF_WORLD_COLLECTOR_H
-#define WHARF_WORLD_COLLECTOR_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -15,5 +14,3 @@ void world_collector_owner_gone(const struct stored *owner);
 void world_collector_queue(struct stored *object);
 void world_collector_step(struct world_cluster *cluster);
 void world_collector_free(struct world_cluster *cluster);
-
-#endif

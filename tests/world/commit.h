@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a write: store it, count it, call the hook. Also counts rejected writes.
-#ifndef WHARF_WORLD_COMMIT_H
-#define WHARF_WORLD_COMMIT_H
+#pragma once
 
 #include "tests/world/answer.h"
 
@@ -15,5 +14,3 @@ void commit_noop(const struct op *op, struct stored *object);
 void commit_remove(const struct op *op, struct stored *object);
 // Counts a rejected write.
 void commit_refused(const struct op *op);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Job controller (with the TTL controller) and the CronJob controller: called by the store when an object of theirs
 // changes, and by the cluster's clock.
-#ifndef WHARF_WORLD_CONTROLLERS_H
-#define WHARF_WORLD_CONTROLLERS_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -28,5 +27,3 @@ void world_write_status(struct stored *object, struct json *status);
 void world_bind_pod(struct stored *pod, const char *node);
 // Creates an object as a controller. Returns the HTTP status.
 int world_create_internal(struct kind *kind, const char *namespace_, struct json *object);
-
-#endif

@@ -2,8 +2,7 @@
 // CustomResourceDefinitions from files: what a cluster needs to serve the kind. Names, scope, served versions and the
 // status subresource count; of the schema, only what kubectl shows of it (explain, columns). No object is validated
 // against it.
-#ifndef WHARF_WORLD_CRD_H
-#define WHARF_WORLD_CRD_H
+#pragma once
 
 #include "core/base/error.h"
 #include "tests/world/custom.h"
@@ -27,5 +26,3 @@ struct crd *crds_find(const struct crds *crds, const char *name);
 
 // The entry of `versions` with this name, of a CustomResourceDefinition; NULL: none.
 const struct json *crd_version(const struct json *document, const char *version);
-
-#endif

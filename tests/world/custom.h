@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workload kinds that come with a CRD: what their API server and webhooks reject, and controller behaviour that is
 // a rule of the kind rather than a story (player.h). A kind that is not in the table is checked for metadata only.
-#ifndef WHARF_WORLD_CUSTOM_H
-#define WHARF_WORLD_CUSTOM_H
+#pragma once
 
 #include "tests/world/world.h"
 
@@ -50,5 +49,3 @@ bool custom_delegated(const struct custom *custom, const struct json *value);
 
 // TTL of a finished object in seconds; -1: none.
 int64_t custom_ttl_s(const struct custom *custom, const struct json *value, bool succeeded);
-
-#endif

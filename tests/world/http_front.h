@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves one simulated cluster over HTTP or HTTPS on 127.0.0.1 and in real time. One thread of its own answers requests
 // (libmicrohttpd with epoll), another steps the cluster when something is due.
-#ifndef WHARF_WORLD_HTTP_FRONT_H
-#define WHARF_WORLD_HTTP_FRONT_H
+#pragma once
 
 #include "core/base/error.h"
 #include "tests/world/certs.h"
@@ -69,5 +68,3 @@ uint64_t front_bytes(const struct front *front); // of their bodies, and of the 
 
 // The time that the front passes to the cluster.
 int64_t front_now_ns(void);
-
-#endif

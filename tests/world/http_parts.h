@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the HTTP front: the daemon (http_front.c) and the handling of requests (http_answer.c).
-#ifndef WHARF_WORLD_HTTP_PARTS_H
-#define WHARF_WORLD_HTTP_PARTS_H
+#pragma once
 
 #include "tests/world/http_front.h"
 
@@ -54,5 +53,3 @@ void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
                             const char *version, const char *data, size_t *len, void **request);
 void http_completed(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Index lists of Indexed Jobs: "1,3-5,7".
-#ifndef WHARF_WORLD_INDEXES_H
-#define WHARF_WORLD_INDEXES_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -17,5 +16,3 @@ int64_t indexes_overlap(const char *a, const char *b, int64_t completions);
 void indexes_read(const char *text, bool *set, size_t count);
 // Appends the list of those i < count with set[i].
 void indexes_print(const bool *set, size_t count, struct buffer *out);
-
-#endif

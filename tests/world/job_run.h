@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Job controller's state of one Job: its pods and progress.
-#ifndef WHARF_WORLD_JOB_RUN_H
-#define WHARF_WORLD_JOB_RUN_H
+#pragma once
 
 #include "tests/world/controllers.h"
 
@@ -67,5 +66,3 @@ void job_set_counts(struct json *status, int64_t active, int64_t ready, int64_t 
 void job_set_complete(struct json *status, int64_t now_ns);
 void job_set_failed(struct json *status, int64_t now_ns);
 struct json *job_status_copy(const struct stored *job);
-
-#endif

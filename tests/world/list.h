@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists, paged and at a past resourceVersion, and the rules about the options of lists and watches.
-#ifndef WHARF_WORLD_LIST_H
-#define WHARF_WORLD_LIST_H
+#pragma once
 
 #include "tests/world/answer.h"
 #include "tests/world/route.h"
@@ -17,5 +16,3 @@ bool world_read_version(const struct op *op, const char *text, uint64_t *version
 // The Status for a resourceVersion that is in the future.
 void answer_too_large_version(struct world_response *response, uint64_t asked, uint64_t current);
 void answer_expired(struct world_response *response, uint64_t asked, uint64_t oldest, const char *continue_token);
-
-#endif

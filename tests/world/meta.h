@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ObjectMeta: defaulting, immutability and validation.
-#ifndef WHARF_WORLD_META_H
-#define WHARF_WORLD_META_H
+#pragma once
 
 #include "tests/world/answer.h"
 
@@ -21,5 +20,3 @@ bool meta_deleting(const struct json *value);
 
 // Adds one entry for the writer, as server-side field management does.
 void meta_managed_fields(const struct op *op, struct json *value);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of a simulated cluster: the storage of objects, history and watches. Internal to the world.
-#ifndef WHARF_WORLD_MODEL_H
-#define WHARF_WORLD_MODEL_H
+#pragma once
 
 #include "core/base/heap.h"
 #include "core/base/map.h"
@@ -156,5 +155,3 @@ void world_history_clear(struct kind *kind);
 const struct event *world_history_at(const struct kind *kind, uint64_t sequence);
 // The sequence number of the first event with a version above `version`.
 uint64_t world_history_after(const struct kind *kind, uint64_t version);
-
-#endif

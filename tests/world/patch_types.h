@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patches other than merge patch (RFC 7386): JSON patch (RFC 6902), and strategic merge patch, which kubectl sends for
 // built-in kinds.
-#ifndef WHARF_WORLD_PATCH_TYPES_H
-#define WHARF_WORLD_PATCH_TYPES_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -12,5 +11,3 @@
 // state, to be freed.
 bool patch_json(struct json **target, const struct json *patch, char message[256]);
 bool patch_strategic(struct json *target, const struct json *patch, char message[256]);
-
-#endif

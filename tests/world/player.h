@@ -5,8 +5,7 @@
 // step that is a user's patch it waits until the object's spec matches. If an object is suspended, resumed or cancelled
 // at another time, it continues at the step, of this or another story, that matches the spec (story "suspended" first).
 // A finished object is handled by the rules of its kind.
-#ifndef WHARF_WORLD_PLAYER_H
-#define WHARF_WORLD_PLAYER_H
+#pragma once
 
 #include "tests/support/fixture.h"
 #include "tests/world/world.h"
@@ -30,5 +29,3 @@ bool player_install_custom(struct world_cluster *cluster, const struct custom *c
 struct stored;
 void player_sync(struct stored *object);
 void player_forget(struct stored *object);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The position of an object in the stories of its kind.
-#ifndef WHARF_WORLD_PLAYER_STORY_H
-#define WHARF_WORLD_PLAYER_STORY_H
+#pragma once
 
 #include "tests/support/fixture.h"
 #include "tests/world/custom.h"
@@ -25,5 +24,3 @@ bool place_follow(const struct custom *custom, const struct fixture *fixture, st
 // False if already there, or if it stays suspended.
 bool place_return(const struct custom *custom, const struct fixture *fixture, struct place *place,
                   const struct json *object);
-
-#endif

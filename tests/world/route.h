@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the path and query of a request.
-#ifndef WHARF_WORLD_ROUTE_H
-#define WHARF_WORLD_ROUTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void route_free(struct route *route);
 // The value of a query parameter, or NULL.
 const char *route_query(const struct route *route, const char *name);
 bool route_flag(const struct route *route, const char *name); // "true" or "1"
-
-#endif

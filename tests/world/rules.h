@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of the API server for single kinds: defaults, validation, immutability.
-#ifndef WHARF_WORLD_RULES_H
-#define WHARF_WORLD_RULES_H
+#pragma once
 
 #include "tests/world/answer.h"
 
@@ -30,5 +29,3 @@ bool job_indexed(const struct json *job);
 // event_rules.c: events.k8s.io/v1 (pkg/apis/core/validation/events.go).
 void event_check(const struct json *event, struct problems *problems);
 void event_check_update(const struct json *event, const struct json *old, struct problems *problems);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label and field selectors of a list or a watch.
-#ifndef WHARF_WORLD_SELECTOR_H
-#define WHARF_WORLD_SELECTOR_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -38,5 +37,3 @@ bool selector_read(struct selector *selector, const struct kind *kind, const cha
                    const char *fields, char message[256]);
 void selector_free(struct selector *selector);
 bool selector_matches(const struct selector *selector, const struct blob *blob); // NULL matches nothing
-
-#endif

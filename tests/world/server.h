@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the API server, as the dispatcher calls them.
-#ifndef WHARF_WORLD_SERVER_H
-#define WHARF_WORLD_SERVER_H
+#pragma once
 
 #include "tests/world/answer.h"
 #include "tests/world/route.h"
@@ -29,5 +28,3 @@ void world_update(struct op *op, struct json *body, bool patch);
 void world_remove(struct op *op, const struct json *options, const char *propagation);
 // By a controller of the cluster; `propagation` as in DeleteOptions.
 void world_remove_stored(struct stored *object, const char *propagation, bool internal);
-
-#endif

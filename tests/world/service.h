@@ -2,8 +2,7 @@
 // What requests cost an API server, as a queueing model: a request occupies one of `concurrency` places for its service
 // time, and waits for one first in, first out. It knows no clock and no threads: the simulated network asks it on
 // virtual time, the HTTP front on real time. Watches and the paths of health checks are exempt, as in an API server.
-#ifndef WHARF_WORLD_SERVICE_H
-#define WHARF_WORLD_SERVICE_H
+#pragma once
 
 #include "tests/world/world.h"
 
@@ -52,5 +51,3 @@ bool service_leave(struct service *service, struct service_request *request);
 
 // The process dies: nothing is left in it.
 void service_stop(struct service *service);
-
-#endif

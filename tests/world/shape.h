@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding a JSON object into a typed struct, as far as a client can see it: unknown members are dropped, null is
 // absent, wrong types are an error, times come back in the server's form, zero values of omitempty fields vanish.
-#ifndef WHARF_WORLD_SHAPE_H
-#define WHARF_WORLD_SHAPE_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -16,5 +15,3 @@ struct shape {
 
 // `table` ends with a NULL name. False with a message.
 bool shape_apply(struct json *object, const struct shape *table, const char *type_name, char message[256]);
-
-#endif

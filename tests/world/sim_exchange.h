@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to the simulated network.
-#ifndef WHARF_WORLD_SIM_EXCHANGE_H
-#define WHARF_WORLD_SIM_EXCHANGE_H
+#pragma once
 
 #include "core/base/heap.h"
 #include "core/base/text.h"
@@ -109,5 +108,3 @@ void exchange_finish(struct exchange *exchange, const struct http_result *result
 void stream_open(struct exchange *exchange);
 void stream_run(struct exchange *exchange);
 void stream_plan(struct exchange *exchange);
-
-#endif

@@ -5,8 +5,7 @@
 //
 // The harness owns time. A round: now = the least of sim_net_due, world_due of each cluster and what else has timers;
 // world_step each cluster; sim_net_advance.
-#ifndef WHARF_WORLD_SIM_TRANSPORT_H
-#define WHARF_WORLD_SIM_TRANSPORT_H
+#pragma once
 
 #include "core/kube/transport/transport.h"
 #include "tests/world/service.h"
@@ -83,5 +82,3 @@ const struct sim_counts *sim_net_counts(const struct sim_net *net);
 
 // Called with one line for every request, answer and fault, for traces. NULL: none.
 void sim_net_set_trace(struct sim_net *net, void (*trace)(void *ctx, int64_t now_ns, const char *line), void *ctx);
-
-#endif

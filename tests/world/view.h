@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other forms of what is stored, made as it is read: events.k8s.io Events as those of the core group, Tables
 // (meta.k8s.io/v1), which kubectl asks for to print columns, and metadata alone.
-#ifndef WHARF_WORLD_VIEW_H
-#define WHARF_WORLD_VIEW_H
+#pragma once
 
 #include "tests/world/model.h"
 #include "tests/world/route.h"
@@ -52,5 +51,3 @@ void columns_fill(const struct kind *kind, const char *version, const struct jso
 // A value at a path as kubectl writes them: .spec.a, .items[0], ['b.c'], [?(@.type=="Ready")]. NULL: nothing there, or
 // a path of another form.
 const struct json *jsonpath_find(const struct json *root, const char *path);
-
-#endif

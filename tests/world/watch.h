@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interface of watches for the rest of the cluster.
-#ifndef WHARF_WORLD_WATCH_H
-#define WHARF_WORLD_WATCH_H
+#pragma once
 
 #include "tests/world/model.h"
 
@@ -13,5 +12,3 @@ struct world_watch *world_watch_sibling(const struct world_watch *watch);
 void world_watch_drain(struct world_watch *watch);
 // Detaches the watch from its kind.
 void world_watch_orphan(struct world_watch *watch);
-
-#endif

@@ -6,8 +6,7 @@
 //
 // A cluster is used by one thread, or under the lock of its front. Every time is in nanoseconds since 1970 (virtual or
 // real) and never goes back. Running out of memory ends the process: this is a test fixture.
-#ifndef WHARF_WORLD_WORLD_H
-#define WHARF_WORLD_WORLD_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
@@ -217,5 +216,3 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 #define WORLD_FAIL "world.test/fail"
 #define WORLD_CHANGES "world.test/changes"
 #define WORLD_INTERVAL "world.test/interval"
-
-#endif

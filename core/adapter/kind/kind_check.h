@@ -2,8 +2,7 @@
 // The checks of an adapter's data about a kind: missing, malformed and contradictory fields. An adapter is third-party
 // code: the only assumption is that pointers have valid targets of the declared types. The checked kind has lists of
 // the host's own element sizes. Internal to core/adapter.
-#ifndef WHARF_ADAPTER_KIND_CHECK_H
-#define WHARF_ADAPTER_KIND_CHECK_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -64,5 +63,3 @@ bool kind_is_condition_status(const char *text);
 
 // Whether the list has a rule for this phase, or for a final one.
 bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter's file, read once: the loader checks, hashes and loads the same bytes, even if the file changes in
 // between or afterwards.
-#ifndef WHARF_ADAPTER_ADAPTER_FILE_H
-#define WHARF_ADAPTER_ADAPTER_FILE_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -25,5 +24,3 @@ void adapter_file_close(struct adapter_file *file);
 // within its `len` bytes: the dynamic linker maps a segment regardless of the file's size, and a page behind the end is
 // SIGBUS. `path` is for the message.
 struct error *adapter_elf_check(const char *path, const void *content, size_t len);
-
-#endif

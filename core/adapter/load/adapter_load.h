@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading of one adapter, and the parts of a table of adapters that adapters.c and adapters_extend.c share. Internal to
 // core/adapter.
-#ifndef WHARF_ADAPTER_ADAPTER_LOAD_H
-#define WHARF_ADAPTER_ADAPTER_LOAD_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 
@@ -30,5 +29,3 @@ struct error *adapters_check_own(const struct adapter *adapter);
 struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter);
 // Appends the adapter's kinds from n_inherited on, and the adapter; takes the adapter on success.
 struct error *adapters_add(struct adapters *adapters, struct adapter *adapter);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors in the settings of an adapter, reported with their line in the configuration file.
-#ifndef WHARF_ADAPTER_ADAPTER_SETTINGS_H
-#define WHARF_ADAPTER_ADAPTER_SETTINGS_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/json/json.h"
@@ -23,5 +22,3 @@ struct error *adapter_settings_kind_wrong(const struct json *settings, const wha
 
 // Rejects a setting that the module does not name.
 struct error *adapter_settings_check(const wharf_module *module, const struct json *settings, size_t *line);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and failures of a call into an adapter: values that the services make, replace or remove are in the call's
 // lists, and keeps the first failure. Internal to services.
-#ifndef WHARF_ADAPTER_SERVICES_MEMORY_H
-#define WHARF_ADAPTER_SERVICES_MEMORY_H
+#pragma once
 
 #include "core/adapter/services.h"
 
@@ -54,5 +53,3 @@ const wharf_value *services_condition(const wharf_value *object, const char *typ
 wharf_value *services_set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
                                     const char *reason, const char *message);
 void services_log(const wharf_call *call, wharf_log_level level, const char *message);
-
-#endif

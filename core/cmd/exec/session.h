@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session over the channels of v5.channel.k8s.io or v4.channel.k8s.io (k8s.io/apimachinery remotecommand): each
 // message begins with the number of the channel.
-#ifndef WHARF_CMD_EXEC_SESSION_H
-#define WHARF_CMD_EXEC_SESSION_H
+#pragma once
 
 #include "core/kube/transport/tunnel.h"
 
@@ -25,5 +24,3 @@ struct error *session_run(struct tunnel *tunnel, const struct exec_options *opti
 
 // Reads the last word. NULL: *code is the exit code of the command; else why there is none.
 struct error *session_result(const char *status, size_t len, int *code);
-
-#endif

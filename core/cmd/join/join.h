@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf join` and `wharf leave` make a cluster a worker, and end that, by objects on both sides: the host's rights and
 // a token in the worker, and a Secret with a kubeconfig in the management cluster.
-#ifndef WHARF_CMD_JOIN_H
-#define WHARF_CMD_JOIN_H
+#pragma once
 
 #include "core/cmd/cluster.h"
 #include "core/cmd/rbac/rbac.h"
@@ -89,5 +88,3 @@ struct error *join_check_lost(struct join *join, bool agreed);
 struct error *join_open_host(struct call *call, const struct setup *setup, const char *namespace_);
 // Waits until the host shows the worker Ready; prints a line if no host responds.
 struct error *join_await_ready(const struct join *join, struct call *call);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table as in kubectl's output: each column is as wide as the widest cell.
-#ifndef WHARF_CMD_TEXT_TABLE_H
-#define WHARF_CMD_TEXT_TABLE_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -25,5 +24,3 @@ bool text_table_print(const struct text_table *table, size_t first_row, FILE *ou
 // The same, then frees the table.
 struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out);
 void text_table_free(struct text_table *table);
-
-#endif

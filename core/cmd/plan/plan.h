@@ -2,8 +2,7 @@
 // `wharf plan`: how the host would handle objects in the management cluster, without creating them.
 // The output is a stream of YAML: explanations are comments, and the documents are the objects that the host would
 // write.
-#ifndef WHARF_CMD_PLAN_PLAN_H
-#define WHARF_CMD_PLAN_PLAN_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
@@ -134,5 +133,3 @@ void plan_comment(struct buffer *out, const char *format, ...) __attribute__((fo
 void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
 // Puts the members of an object into the usual order. False when out of memory.
 bool plan_order(struct json **value);
-
-#endif

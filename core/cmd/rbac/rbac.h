@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RBAC objects for the host's rights in one cluster, as YAML with comments.
-#ifndef WHARF_CMD_RBAC_H
-#define WHARF_CMD_RBAC_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/cmd/setup.h"
@@ -37,5 +36,3 @@ void rbac_role_name(const struct rbac_options *options, enum right_scope scope, 
 struct error *rbac_rights(const struct rbac_options *options, const struct setup *enabled, struct rights *out);
 
 struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out);
-
-#endif

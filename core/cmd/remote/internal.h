@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by remote.c (opening, and the management cluster), find.c (where the host is), token.c (who calls) and
 // requests.c.
-#ifndef WHARF_CMD_REMOTE_INTERNAL_H
-#define WHARF_CMD_REMOTE_INTERNAL_H
+#pragma once
 
 #include "core/cmd/cluster.h"
 #include "core/cmd/remote/remote.h"
@@ -60,5 +59,3 @@ void remote_forget_token(struct remote *remote);
 // endpoint.
 struct error *remote_load_management(struct remote *remote);
 struct error *remote_open_management(struct remote *remote);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command's way to the running host: the local address, or the service proxy of the management cluster's API server;
 // and to the management cluster itself, with the caller's own kubeconfig.
-#ifndef WHARF_CMD_REMOTE_H
-#define WHARF_CMD_REMOTE_H
+#pragma once
 
 #include "core/cmd/main.h"
 #include "core/json/json.h"
@@ -98,5 +97,3 @@ struct error *remote_worker(struct remote *remote, const char *name, struct json
 
 // Pauses before a condition is checked again. False at once: `until_ns` (monotonic) is over.
 bool remote_wait(int64_t until_ns, int64_t pause_ns);
-
-#endif

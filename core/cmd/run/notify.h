@@ -2,8 +2,7 @@
 // Reports the state of the service to systemd (sd_notify(3)): ready once the engine runs, the reason until then,
 // stopping, and the watchdog's keep-alive as long as the engine makes progress. Nothing is done where NOTIFY_SOCKET is
 // not set.
-#ifndef WHARF_CMD_NOTIFY_H
-#define WHARF_CMD_NOTIFY_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -37,5 +36,3 @@ void notify_reloading(struct notify *notify);
 void notify_reloaded(struct notify *notify, const char *status);
 
 void notify_close(struct notify *notify); // waits for the thread
-
-#endif

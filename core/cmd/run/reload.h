@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A changed configuration: whether it may replace the one in use, and which keys take effect only after a restart. The
 // workers of all sources, which change while the host runs. docs/workers.md has the rules.
-#ifndef WHARF_CMD_RELOAD_H
-#define WHARF_CMD_RELOAD_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/problems.h"
@@ -34,5 +33,3 @@ struct error *reload_start(const struct reload_options *options, struct reload *
 void reload_now(struct reload *reload);
 // Nothing is called afterwards. After host_run, before host_free. NULL is allowed.
 void reload_stop(struct reload *reload);
-
-#endif

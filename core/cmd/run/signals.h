@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals of a running host. SIGTERM and SIGINT request a graceful stop; a second one, or the timeout, ends the process
 // unconditionally. SIGHUP asks for the configuration to be read again. SIGUSR1 and SIGUSR2 are logged and ignored.
-#ifndef WHARF_CMD_SIGNALS_H
-#define WHARF_CMD_SIGNALS_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -28,5 +27,3 @@ void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void 
 
 // Ends the thread. NULL is allowed.
 void signals_end(struct signals *signals);
-
-#endif

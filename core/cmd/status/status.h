@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf status`: columns (views.c) and output (status.c), for selected workloads, at once or when the host or the
 // workers are ready (filter.c).
-#ifndef WHARF_CMD_STATUS_H
-#define WHARF_CMD_STATUS_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/cmd/line/text_table.h"
@@ -60,5 +59,3 @@ struct error *status_filter_select(const struct status_filter *filter, struct re
 
 // The counts of a namespace, as "workloads" of /api/v1/status.
 struct error *status_count(const char *namespace_, const struct json *items, struct json **out);
-
-#endif

@@ -2,8 +2,7 @@
 // The requests of workloads against the free capacity of workers (docs/capacity.md). A placed workload has a
 // reservation in its worker until the view of the worker's nodes can be expected to have the pods. A worker with
 // unknown free capacity gets no workload that requests pods.
-#ifndef WHARF_ENGINE_CAPACITY_H
-#define WHARF_ENGINE_CAPACITY_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -27,5 +26,3 @@ const char *capacity_problem(const struct engine *engine, size_t cluster);
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster);
 
 bool capacity_is_used(const struct engine *engine); // the nodes of some worker are tracked
-
-#endif

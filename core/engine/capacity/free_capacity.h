@@ -2,8 +2,7 @@
 // The free capacity of one worker: the nodes of the last view, less the pods that wait for a node there (as many as can
 // be compared in a few milliseconds), less the workloads that were placed there and are not in the view yet. Pods are
 // put onto the first nodes that have room, so a worker may be fuller than this says, but never emptier.
-#ifndef WHARF_ENGINE_CAPACITY_FREE_CAPACITY_H
-#define WHARF_ENGINE_CAPACITY_FREE_CAPACITY_H
+#pragma once
 
 #include "core/engine/capacity/pod_shape.h"
 
@@ -34,5 +33,3 @@ bool free_capacity_fits(struct free_capacity *spare, const struct pod_set *sets,
 void free_capacity_explain(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, struct buffer *out);
 // Of the resources that the pods request the one that is used most: its use in thousandths of the nodes' allocatable.
 unsigned free_capacity_fullness(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets);
-
-#endif

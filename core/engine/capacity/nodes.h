@@ -3,8 +3,7 @@
 // the labels and taints that decide which pods it accepts. core/host/watchers/node_table.h makes such a view; nobody
 // changes it afterwards. The pieces that nodes and pods share are here too: resources by number, and labels, taints,
 // selectors and tolerations as marks.
-#ifndef WHARF_ENGINE_CAPACITY_NODES_H
-#define WHARF_ENGINE_CAPACITY_NODES_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
@@ -70,5 +69,3 @@ struct nodes {
 struct nodes *nodes_new(size_t count, const char *const *names, size_t n_names, size_t n_waiting);
 void nodes_free(struct nodes *nodes);          // NULL is allowed
 size_t nodes_bytes(const struct nodes *nodes); // at most, without texts and marks, which the table has too
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods as the scheduler sees them, each different one stored once: requests, nodeSelector and tolerations. Node and pod
 // affinity, topology spread and volumes are ignored.
-#ifndef WHARF_ENGINE_CAPACITY_POD_SHAPE_H
-#define WHARF_ENGINE_CAPACITY_POD_SHAPE_H
+#pragma once
 
 #include "core/base/map.h"
 #include "core/engine/capacity/nodes.h"
@@ -39,5 +38,3 @@ void pod_shapes_free(struct pod_shapes *shapes);
 // The shape of a PodSpec, with one more reference; NULL: out of memory.
 struct pod_shape *pod_shape_ref(struct pod_shapes *shapes, const struct json *spec);
 void pod_shape_unref(struct pod_shapes *shapes, struct pod_shape *shape);
-
-#endif

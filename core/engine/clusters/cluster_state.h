@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the clusters: their watches, their identities, and the worker facts of decide().
-#ifndef WHARF_ENGINE_CLUSTER_STATE_H
-#define WHARF_ENGINE_CLUSTER_STATE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -55,5 +54,3 @@ void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t c
 void cluster_suspect_deletions(struct engine *engine, size_t kind, bool restored);
 // Requests a relist.
 void cluster_relist(struct engine *engine, size_t cluster, size_t kind);
-
-#endif

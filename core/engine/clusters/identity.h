@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cluster identity: the uid of namespace kube-system.
-#ifndef WHARF_ENGINE_IDENTITY_H
-#define WHARF_ENGINE_IDENTITY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ const char *identity_known(const struct engine *engine, size_t cluster); // see 
 void identity_left(struct engine *engine);                               // a worker has left
 // See engine_event.worker; NULL: not known.
 void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded);
-
-#endif

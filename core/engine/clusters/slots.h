@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of the clusters, and the tables that they index. A number without a worker is vacant: it is never
 // connected or eligible, and events of it are ignored.
-#ifndef WHARF_ENGINE_SLOTS_H
-#define WHARF_ENGINE_SLOTS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -20,5 +19,3 @@ void slot_fill(struct engine *engine, size_t cluster, size_t kind);
 
 // Makes an array (any T **) longer and zeroes the new items. False: out of memory; it keeps its old size.
 bool table_grow(void *array, size_t from, size_t to, size_t size);
-
-#endif

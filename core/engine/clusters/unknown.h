@@ -2,8 +2,7 @@
 // Workloads whose annotation names a worker that is not in the configuration: it was removed with workloads on it, or
 // the host was restarted without it. They count as placed in an unreachable worker; when the worker joins (again), it
 // takes them up.
-#ifndef WHARF_ENGINE_UNKNOWN_H
-#define WHARF_ENGINE_UNKNOWN_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -36,5 +35,3 @@ void unknown_joined(struct engine *engine, size_t cluster);
 void unknown_stats(struct engine *engine); // into the stats
 
 const char *unknown_name(const struct entry *entry); // of the worker that its annotation names; NULL: none
-
-#endif

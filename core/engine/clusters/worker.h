@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that join, change their policy, and leave.
-#ifndef WHARF_ENGINE_WORKER_H
-#define WHARF_ENGINE_WORKER_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -10,5 +9,3 @@ void worker_take(struct engine *engine, const struct engine_event *event);
 // Nothing runs there or is placed there that could be waited for. False before the management cluster's first lists are
 // complete.
 bool worker_may_leave(const struct engine *engine, size_t cluster);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decision for one workload: a pure, level-triggered function of the known facts, so it may be called at any time,
 // twice, or after a crash. docs/lifecycle.md describes the rules.
-#ifndef WHARF_ENGINE_DECIDE_H
-#define WHARF_ENGINE_DECIDE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/placement/namespaces.h"
@@ -254,5 +253,3 @@ bool decide_is_disputed(const struct workload_facts *workload, const struct mirr
 
 // The host still has to write the final status of the current attempt's mirror.
 bool decide_has_final_status(const struct workload_facts *workload);
-
-#endif

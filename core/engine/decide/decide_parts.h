@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the files of decide().
-#ifndef WHARF_ENGINE_DECIDE_PARTS_H
-#define WHARF_ENGINE_DECIDE_PARTS_H
+#pragma once
 
 #include "core/engine/decide/decide.h"
 
@@ -40,5 +39,3 @@ struct action decide_final_status(const struct decide_facts *f);
 // A disputed workload: the host follows the mirror, and neither moves nor replaces it.
 struct action decide_for_disputed(const struct decide_facts *f, const struct mirror_facts *current);
 struct action decide_for_placed(const struct decide_facts *f, size_t stale_pending);
-
-#endif

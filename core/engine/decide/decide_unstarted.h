@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of decide(): mirrors that do not start, workers already tried, and workloads that no worker accepts.
-#ifndef WHARF_ENGINE_DECIDE_UNSTARTED_H
-#define WHARF_ENGINE_DECIDE_UNSTARTED_H
+#pragma once
 
 #include "core/engine/decide/decide.h"
 
@@ -34,5 +33,3 @@ bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns);
 struct action decide_gives_up(const struct decide_facts *f, struct action nowhere);
 // giveUpAfter has passed, and each worker was tried at least once.
 bool decide_time_is_up(const struct decide_facts *f);
-
-#endif

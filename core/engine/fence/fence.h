@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fencing, as far as the host's decisions are concerned (docs/fencing.md): when what runs in an unreachable worker is
 // certain to have been stopped by the guard there, and whether the guard of a reachable one stops what the host starts.
-#ifndef WHARF_ENGINE_FENCE_H
-#define WHARF_ENGINE_FENCE_H
+#pragma once
 
 #include "core/engine/fence/fence_types.h"
 
@@ -22,5 +21,3 @@ uint64_t engine_renews(const struct engine *engine, size_t cluster);
 
 // Reads from a mirror whether the guard suspended it.
 void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object);
-
-#endif

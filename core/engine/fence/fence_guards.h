@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guards of a worker as the host sees them, by their records in the Lease that they share (guard_record.h): any
 // number of them may run, each of which stops the mirrors by itself.
-#ifndef WHARF_ENGINE_FENCE_GUARDS_H
-#define WHARF_ENGINE_FENCE_GUARDS_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/fence/guard_record.h"
@@ -41,5 +40,3 @@ void fence_guards_print(const struct fence_guards *guards, char beats[FENCE_BEAT
 int64_t
 fence_guards_newest_ns(const struct fence_guards *guards);        // when the newest of these was read; 0: there is none
 int64_t fence_guards_after_ns(const struct fence_guards *guards); // the longest fenceAfter that one counts with
-
-#endif

@@ -7,8 +7,7 @@
 // that arrives late, perhaps after the host has given the worker up, extends nothing: its beat is old. The host knows
 // that a guard stops the mirrors at the latest fenceAfter after the host received the last beat that it sent back, and
 // for as long later as no guard ran meanwhile.
-#ifndef WHARF_ENGINE_FENCE_LEASE_H
-#define WHARF_ENGINE_FENCE_LEASE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/fence/fence_guards.h"
@@ -75,5 +74,3 @@ bool fence_lease_answer(struct fence_lease *lease, const struct response *respon
                         struct fence_news *news);
 // Why the last round failed; "": it did not.
 const char *fence_lease_problem(const struct fence_lease *lease);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows for a worker from what is known of its guard; see fence.h.
-#ifndef WHARF_ENGINE_FENCE_STATE_H
-#define WHARF_ENGINE_FENCE_STATE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -14,5 +13,3 @@ int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, s
 void fence_refresh(const struct engine *engine, size_t cluster, struct worker_facts *facts);
 // This host begins to hold the shard: the one before it may have renewed the Leases until now.
 void fence_begin(struct engine *engine, uint32_t shard, struct moment now);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine is told of fencing, and keeps of it; see fence.h.
-#ifndef WHARF_ENGINE_FENCE_TYPES_H
-#define WHARF_ENGINE_FENCE_TYPES_H
+#pragma once
 
 #include "core/config/engine_settings.h"
 
@@ -22,5 +21,3 @@ struct fence {
     bool known; // what the guard does, since the worker is connected
     struct fence_news news;
 };
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the Leases of fencing look like (docs/fencing.md): their names, their bodies, and the lists of shards in them.
-#ifndef WHARF_ENGINE_FENCE_WIRE_H
-#define WHARF_ENGINE_FENCE_WIRE_H
+#pragma once
 
 #include "core/kube/client/types.h"
 
@@ -46,5 +45,3 @@ void fence_body_print(const struct fence_body *body, char *out, size_t size);
 // leaseDurationSeconds; 0: it has none.
 int64_t fence_lease_after_ns(const struct json *lease);
 bool fence_lease_is_held(const struct json *lease);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decisions of `wharf guard`, without I/O: whether the host is to be taken for lost, by the guard's own clock, and
 // what happens to each mirror then. docs/fencing.md has the protocol, fence_lease.h the host's side.
-#ifndef WHARF_ENGINE_GUARD_H
-#define WHARF_ENGINE_GUARD_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/engine/fence/fence_lease.h"
@@ -77,5 +76,3 @@ enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kin
                                struct moment now, bool refused);
 // The merge patch that suspends it and says so, with its uid; NULL: no memory.
 struct json *guard_patch(const struct kind *kind, const struct json *object, struct moment now);
-
-#endif

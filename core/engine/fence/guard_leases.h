@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's Leases that a guard watches: one for all mirrors, or one for each shard, of the present number of shards
 // and of former ones. A mirror is stopped if a Lease that covers it has expired and none that covers it is fresh.
-#ifndef WHARF_ENGINE_GUARD_LEASES_H
-#define WHARF_ENGINE_GUARD_LEASES_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/fence/guard_record.h"
@@ -71,5 +70,3 @@ void guard_lease_cleared(struct guard_leases *leases, struct fence_part part);
 
 int64_t guard_longest_ns(const struct guard_leases *leases);  // fenceAfter; 0: it is not known
 int64_t guard_shortest_ns(const struct guard_leases *leases); // the same
-
-#endif

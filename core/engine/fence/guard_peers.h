@@ -2,8 +2,7 @@
 // The records of other guards of the origin in the Lease that they share (guard_record.h): of those that run beside
 // this one, and of those that ran before it. A guard that starts goes on counting where they are or were; records that
 // are not written any more are removed.
-#ifndef WHARF_ENGINE_GUARD_PEERS_H
-#define WHARF_ENGINE_GUARD_PEERS_H
+#pragma once
 
 #include "core/engine/fence/guard_leases.h"
 #include "core/engine/fence/guard_record.h"
@@ -31,5 +30,3 @@ bool guard_peers_read(struct guard_peers *peers, const struct json *lease, const
 // Adds the removal of the records that were not written for so long to the annotations of a patch.
 void guard_peers_remove(const struct guard_peers *peers, int64_t silent_ns, struct moment now, char *annotations,
                         size_t size);
-
-#endif

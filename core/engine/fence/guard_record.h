@@ -4,8 +4,7 @@
 // a guard that starts reads from it for how long those were not renewed (docs/fencing.md).
 //
 //   guard.wharf.dev/IDENTITY: "BEAT MILLISECONDS SECONDS 0-of-8:1a2b3c4d:1500 1-of-8:5e6f7a8b:81000! ..."
-#ifndef WHARF_ENGINE_GUARD_RECORD_H
-#define WHARF_ENGINE_GUARD_RECORD_H
+#pragma once
 
 #include "core/engine/fence/fence_wire.h"
 
@@ -38,5 +37,3 @@ uint32_t guard_record_version(const char *resource_version);
 
 // Whose record the annotation is; NULL: it is none.
 const char *guard_record_identity(const char *annotation);
-
-#endif

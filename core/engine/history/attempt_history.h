@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attempts of a workload and their outcomes, for the API. Not stored: after a restart the host knows only the
 // present attempt, with the times from its objects.
-#ifndef WHARF_ENGINE_ATTEMPT_HISTORY_H
-#define WHARF_ENGINE_ATTEMPT_HISTORY_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -21,5 +20,3 @@ void attempt_history_finished(struct engine *engine, struct entry *entry, const 
 void attempt_history_read_mirror(struct mirror *mirror, const struct json *object);
 
 struct attempt *attempt_history_newest(const struct entry *entry); // NULL: none
-
-#endif

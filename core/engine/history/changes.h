@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads in the order of their last visible change, each with a sequence number, so that a reader gets only
 // later changes. Numbers grow from one process to the next: they begin with the start time.
-#ifndef WHARF_ENGINE_CHANGES_H
-#define WHARF_ENGINE_CHANGES_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -24,5 +23,3 @@ struct entry *changes_next(struct engine *engine, uint64_t after);
 // The deletions since, the oldest first, without workloads that were created again. NULL: no more. Begins with
 // *cursor = 0.
 const struct gone *changes_gone(const struct engine *engine, uint64_t since, size_t *cursor);
-
-#endif

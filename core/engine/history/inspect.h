@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of workloads for the API. Reads the engine's state on its thread and decides nothing; strings are valid until
 // the next step. Times are of the wall clock, 0: none, or not known.
-#ifndef WHARF_ENGINE_INSPECT_H
-#define WHARF_ENGINE_INSPECT_H
+#pragma once
 
 #include "core/engine/engine.h"
 #include "core/engine/placement/worker_reason.h"
@@ -74,5 +73,3 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
                      void (*worker)(void *ctx, const char *name, const struct worker_reason *reason,
                                     int64_t until_wall_ns, int64_t since_wall_ns),
                      void *ctx);
-
-#endif

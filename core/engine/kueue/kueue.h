@@ -7,8 +7,7 @@
 // in a worker (unless the configuration says kueue: carry). Kinds whose API accepts no other value of managedBy than
 // kueue.x-k8s.io/multikueue are shared with MultiKueue: an object is left to it if its Workload has an admission check
 // of its controller.
-#ifndef WHARF_ENGINE_KUEUE_H
-#define WHARF_ENGINE_KUEUE_H
+#pragma once
 
 #include "core/engine/kueue/kueue_labels.h"
 
@@ -43,5 +42,3 @@ bool kueue_answered(struct engine *engine, struct entry *entry, const struct req
 bool kueue_is_admitted(const struct entry *entry);
 // Unless admitted: asks again whether a Workload owns it.
 void kueue_ask_again(struct entry *entry);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of an object in Kueue, from its Workload: phase, since when, and reason.
-#ifndef WHARF_ENGINE_KUEUE_STATE_H
-#define WHARF_ENGINE_KUEUE_STATE_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -41,5 +40,3 @@ void kueue_state_strings(struct kueue_state *state, const char **out[KUEUE_STATE
 
 // The uid of the Workload's controller, or ""; lives as long as the Workload.
 const char *kueue_state_owner(const struct json *workload);
-
-#endif

@@ -2,8 +2,7 @@
 // The state of workloads (in the management cluster) and mirrors (in the workers) in Kueue: queued, evicted, or never
 // admitted, with the reason. A mirror that its worker's Kueue manages is suspended by spec.active of its Workload,
 // since Kueue resumes mirrors that are suspended otherwise.
-#ifndef WHARF_ENGINE_KUEUE_STATUS_H
-#define WHARF_ENGINE_KUEUE_STATUS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -36,5 +35,3 @@ const struct kueue_status *kueue_status_of(const struct entry *entry);
 // Appends the reason for queueing or rejection, without a full stop, and sets its start (wall clock, 0: not known).
 // Appends nothing for other workloads.
 void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns);
-
-#endif

@@ -2,8 +2,7 @@
 // Fields that Kueue writes into the pod templates of an admitted object, apart from the flavor's labels, node
 // selector and tolerations: names of its Workload, pod sets and queues. A worker's Kueue, which writes its own,
 // rejects those of another.
-#ifndef WHARF_ENGINE_KUEUE_STRIP_H
-#define WHARF_ENGINE_KUEUE_STRIP_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -16,5 +15,3 @@ bool kueue_strip(struct json *mirror, const struct json *present);
 // The source of a mirror: a workload with a queue is copied without these fields into *own, which the caller frees.
 // NULL when out of memory.
 const struct json *kueue_source(const struct json *workload, struct json **own);
-
-#endif

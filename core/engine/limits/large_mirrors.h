@@ -2,8 +2,7 @@
 // Mirrors that are much larger than their workloads: their worker decides how large a status is, and the engine keeps
 // it. Those of one worker together have a limit. A mirror beyond it is handled as one that is too large (oversized.h),
 // until others are smaller.
-#ifndef WHARF_ENGINE_LARGE_MIRRORS_H
-#define WHARF_ENGINE_LARGE_MIRRORS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -15,5 +14,3 @@ void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, str
 // Counts the entry's mirrors as they are now. In a step.
 void large_mirrors_account(struct engine *engine, const struct entry *entry);
 void large_mirrors_forget(struct engine *engine, struct mirror *m);
-
-#endif

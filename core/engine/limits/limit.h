@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory.maxWorkloads: how many workloads are taken in. Beyond that a new one is refused, told so once, and taken in
 // when there is room again, by listing its kind anew. One that is placed, or has a mirror, is always taken in.
-#ifndef WHARF_ENGINE_LIMIT_H
-#define WHARF_ENGINE_LIMIT_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -14,5 +13,3 @@ bool limit_refuses(struct engine *engine, size_t kind, const struct json *object
 void limit_forget(struct engine *engine, const char *uid);
 // Whether a mirror's workload may be one that was refused.
 bool limit_may_have_refused(const struct engine *engine, const char *uid);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orphans: mirrors whose workload does not exist.
-#ifndef WHARF_ENGINE_ORPHANS_H
-#define WHARF_ENGINE_ORPHANS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -23,5 +22,3 @@ void orphans_forget(struct engine *engine, struct mirror *mirror);
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid);
 // It is the last one of its name of which that was seen.
 bool orphans_was_deleted(const struct entry *entry, const char *uid);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects beyond maxObjectSize or maxObjectNodes.
-#ifndef WHARF_ENGINE_OVERSIZED_H
-#define WHARF_ENGINE_OVERSIZED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ struct object;
 
 // Records the existence of such an object; `object` is taken.
 void oversized_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
-
-#endif

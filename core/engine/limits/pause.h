@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kinds that are paused in one cluster: in the management cluster, because its objects are suddenly no longer delegated
 // or their status cannot be written; in a worker, because it has more orphans than are kept.
-#ifndef WHARF_ENGINE_PAUSE_H
-#define WHARF_ENGINE_PAUSE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -16,5 +15,3 @@ void pause_disowned(struct engine *engine, struct entry *entry, const char *mana
 void pause_owned(struct engine *engine, size_t kind); // a delegated one was seen
 void pause_status_sent(struct engine *engine, size_t kind);
 void pause_status_answered(struct engine *engine, size_t kind, enum reason reason);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries changes to a mirror, and checks whether a workload can have one at all.
-#ifndef WHARF_ENGINE_ACT_UPDATE_H
-#define WHARF_ENGINE_ACT_UPDATE_H
+#pragma once
 
 #include "core/adapter/services.h"
 #include "core/engine/engine_internal.h"
@@ -10,5 +9,3 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
 // Checks a workload with its adapter and for its size before anything is written. False: rejected, and reported.
 bool act_accepts(struct engine *engine, struct entry *entry);
 wharf_result act_check_body(struct adapter_call *call, const struct json *body);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries what may change after creation from a workload to its mirror: labels, annotations, and the spec fields that
 // the kind names. Functions return false when out of memory.
-#ifndef WHARF_ENGINE_CARRY_H
-#define WHARF_ENGINE_CARRY_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/engine/mirror/record.h"
@@ -52,5 +51,3 @@ uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workloa
 // The immutable fields that differ between workload and mirror: a few pointers, separated by ", ".
 bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
                              struct buffer *out);
-
-#endif

@@ -3,8 +3,7 @@
 // feature that is off), or a policy removes them. They are found by comparing what was sent with what the server
 // answers to the create: what it adds or changes is its own business, only what is absent counts. With requireFields
 // the create is tried without being stored before (dryRun), so that nothing begins to run that lacks a field.
-#ifndef WHARF_ENGINE_DROPPED_H
-#define WHARF_ENGINE_DROPPED_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -22,5 +21,3 @@ bool dropped_are_refused(const struct engine *engine, const struct entry *entry)
 // The server has stored, or would store, the mirror like this: the fields that it drops, as above; 0 also where that
 // cannot be known. Makes the mirror anew only if it may have dropped some.
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's finalizer on mirrors, MARK_FINALIZER.
-#ifndef WHARF_ENGINE_FINALIZER_H
-#define WHARF_ENGINE_FINALIZER_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -11,5 +10,3 @@ bool finalizer_is_on(const struct json *mirror);
 bool finalizer_put(struct json *mirror); // false: out of memory
 // The patch that removes it; NULL: out of memory.
 struct json *finalizer_patch_off(const struct json *mirror);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mirrors that lose their marks.
-#ifndef WHARF_ENGINE_MARKS_H
-#define WHARF_ENGINE_MARKS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -9,5 +8,3 @@
 const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt);
 // Treats it as the workload's mirror, to be deleted.
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the mirror of a workload, the patch that keeps it up to date, and the status that is copied back, with the
 // adapter's part: JSON in, JSON out.
-#ifndef WHARF_ENGINE_MIRROR_H
-#define WHARF_ENGINE_MIRROR_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
@@ -111,5 +110,3 @@ uint64_t mirror_carry_hash(const struct json *object, bool is_mirror);
 bool mirror_set_marks(const struct mirror_context *context, struct json *metadata);
 // WHARF_REFUSED, with the reason, if the annotations of `object` exceed the API server's limit.
 wharf_result mirror_check_annotations(const struct mirror_context *context, const struct json *object);
-
-#endif

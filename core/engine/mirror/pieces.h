@@ -2,8 +2,7 @@
 // A worker accepts or rejects a patch as a whole. The rest of a change is not held up by the part that is rejected:
 // after a rejection the change is sent in pieces, one at a time, and what is rejected again is held back until it is
 // different. After a backoff the whole is tried again.
-#ifndef WHARF_ENGINE_PIECES_H
-#define WHARF_ENGINE_PIECES_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
@@ -59,5 +58,3 @@ struct json *piece_cut(const wharf_kind *kind, const struct json *mirror, const 
 bool piece_has_record(enum piece piece);
 // Appends its name to a list for people.
 void piece_name(const wharf_kind *kind, enum piece piece, struct buffer *out);
-
-#endif

@@ -8,8 +8,7 @@
 // Flags: r or s, the host last resumed or suspended it; w, it was suspended in the worker; h, that happened before; k,
 // it was created without Kueue's labels. Records of version 0.1 are a list of pointers, and still read.
 // docs/lifecycle.md describes the consequences.
-#ifndef WHARF_ENGINE_RECORD_H
-#define WHARF_ENGINE_RECORD_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/json/json.h"
@@ -61,5 +60,3 @@ bool record_covers(const struct record *record, const struct record *other);
 
 // Writes `record`, the successor of `before`: what only `before` carried counts as removed.
 bool record_print(struct record *record, const struct record *before, struct buffer *out);
-
-#endif

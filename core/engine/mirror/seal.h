@@ -2,8 +2,7 @@
 // The seal of a mirror: an HMAC-SHA256 over its marks and its cluster, so that only a host with the key can create an
 // object that counts as a mirror, and copies in other clusters do not. No I/O: the caller provides the keys. Keys are
 // used by one thread at a time.
-#ifndef WHARF_ENGINE_SEAL_H
-#define WHARF_ENGINE_SEAL_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -42,5 +41,3 @@ bool seal_keys_any(const struct seal_keys *keys); // NULL has none
 bool seal_make(const struct seal_keys *keys, const struct seal_subject *subject, char out[SEAL_TEXT_MAX]);
 // `text` may be NULL. In constant time. Requires a key.
 enum seal_verdict seal_check(const struct seal_keys *keys, const struct seal_subject *subject, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects from watches, lists and answers become facts and compact text.
-#ifndef WHARF_ENGINE_OBSERVE_H
-#define WHARF_ENGINE_OBSERVE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -24,5 +23,3 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *mirror,
                                  const struct json *object);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
-
-#endif

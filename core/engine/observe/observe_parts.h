@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the files of observe.h.
-#ifndef WHARF_ENGINE_OBSERVE_PARTS_H
-#define WHARF_ENGINE_OBSERVE_PARTS_H
+#pragma once
 
 #include "core/engine/observe/observe.h"
 
@@ -18,5 +17,3 @@ void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object);
 void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object);
 void observe_set_of_workload(const struct entry *entry, struct mirror *m);
-
-#endif

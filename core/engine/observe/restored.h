@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster's resourceVersions went backwards: the cluster was restored from a backup, or wiped.
-#ifndef WHARF_ENGINE_RESTORED_H
-#define WHARF_ENGINE_RESTORED_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -12,5 +11,3 @@ void restored_answer(const struct engine *engine, const struct request_in_flight
 // A finished workload is unfinished in the cluster, after a restoration or a write by another client. Takes `text`,
 // the former state.
 void restored_finished(struct engine *engine, struct entry *entry, struct shared_text *text, bool restored);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stored versions that count as stale: the cluster was restored from a copy of its etcd.
-#ifndef WHARF_ENGINE_STALE_VERSION_H
-#define WHARF_ENGINE_STALE_VERSION_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -15,5 +14,3 @@ void stale_version_listed(struct engine *engine, struct entry *entry, const stru
 // The last list is at least as new as the stored workload but had an older version of that workload: etcd was
 // restored from a copy, and its versions have passed the former ones. The host has to read the workload.
 bool stale_version_must_read(struct engine *engine, struct entry *entry);
-
-#endif

@@ -4,8 +4,7 @@
 // counts for at least a minute. A worker that is far faster than the others with workloads of one kind and namespace is
 // suspect: the host reports the worker, and each of its workloads counts for as long as one takes in the others. Only
 // workloads with a choice of workers matter. The host measures the times, from the create or the start to the end.
-#ifndef WHARF_ENGINE_COMPLETIONS_H
-#define WHARF_ENGINE_COMPLETIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct entry;
 void completions_created(const struct engine *engine, struct entry *entry);
 void completions_started(const struct engine *engine, struct entry *entry, size_t cluster);
 void completions_finished(struct engine *engine, struct entry *entry);
-
-#endif

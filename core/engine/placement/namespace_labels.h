@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labels of the management cluster's namespaces, if a selector in the configuration needs labels.
-#ifndef WHARF_ENGINE_NAMESPACE_LABELS_H
-#define WHARF_ENGINE_NAMESPACE_LABELS_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -22,5 +21,3 @@ void namespace_labels_take(struct engine *engine, const struct engine_event *eve
 // What waits is decided anew, at most once a second, after labels have changed.
 void namespace_labels_tick(struct engine *engine);
 int64_t namespace_labels_due_ns(const struct engine *engine);
-
-#endif

@@ -3,8 +3,7 @@
 // changed stays until its end. A rule is a text with one pattern a line: "+team-*" allows, "-kube-*" denies; and one
 // line "=env in (a,b)" with a selector of the namespace's labels. A denial always wins; if a pattern allows namespaces,
 // the rule denies all others; a selector denies every namespace that does not match.
-#ifndef WHARF_ENGINE_NAMESPACES_H
-#define WHARF_ENGINE_NAMESPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct namespaces_subject {
 enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject);
 // Whether the rule needs the labels of namespaces.
 bool namespaces_select(const char *rule);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of a worker: a part of decide().
-#ifndef WHARF_ENGINE_PLACEMENT_H
-#define WHARF_ENGINE_PLACEMENT_H
+#pragma once
 
 #include "core/engine/decide/decide.h"
 #include "core/engine/placement/placement_types.h"
@@ -18,5 +17,3 @@ bool placement_is_settling(const struct decide_facts *f);
 int64_t placement_unsettled_until_ns(const struct decide_facts *f);
 // A new attempt in the best worker. Rule 2: the mirror of the old attempt is gone or given up.
 struct action placement_move(const struct decide_facts *f, const char *why);
-
-#endif

@@ -2,8 +2,7 @@
 // The workloads that wait because every worker has reached maxActive: until others finish. Namespaces and kinds take
 // turns, so that none waits for all workloads of another; within one of them the order of arrival counts. The engine
 // tries no more workloads than the workers may take.
-#ifndef WHARF_ENGINE_PLACEMENT_QUEUE_H
-#define WHARF_ENGINE_PLACEMENT_QUEUE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -20,5 +19,3 @@ void placement_queue_retry(struct engine *engine);
 struct entry *placement_queue_next(struct engine *engine);
 // The time of the next engine_step for the queue.
 int64_t placement_queue_wake_ns(const struct engine *engine);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How workloads are placed: `placement` of the configuration, with rules by kind and namespace.
-#ifndef WHARF_ENGINE_PLACEMENT_RULES_H
-#define WHARF_ENGINE_PLACEMENT_RULES_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/engine/placement/placement_types.h"
@@ -25,5 +24,3 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
                                                const struct selector **workers);
 
 void placement_replace_rules(struct engine *engine, struct placement_settings *rules); // takes them
-
-#endif

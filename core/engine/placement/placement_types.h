@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of placement, and the facts for the choice of a worker beyond the other facts of decide(): the policy,
 // and for each worker the obstacle that excludes it.
-#ifndef WHARF_ENGINE_PLACEMENT_TYPES_H
-#define WHARF_ENGINE_PLACEMENT_TYPES_H
+#pragma once
 
 #include "core/base/selector.h"
 #include "core/config/engine_settings.h"
@@ -60,5 +59,3 @@ static inline void placement_exclude(struct placement_view *view, size_t cluster
     view->workers[cluster].obstacle = (uint8_t)obstacle;
     view->workers[cluster].until_ns = until_ns;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement view of one workload.
-#ifndef WHARF_ENGINE_PLACEMENT_VIEW_H
-#define WHARF_ENGINE_PLACEMENT_VIEW_H
+#pragma once
 
 #include "core/engine/placement/placement_types.h"
 
@@ -18,5 +17,3 @@ void placement_view_clear(struct placement_view *view); // also for __attribute_
 // without this one. False: the number is unknown, since *kind is not listed.
 bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
                         size_t *active, size_t *kind);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of each worker for placement: labels, weight, order, and limits.
-#ifndef WHARF_ENGINE_PLACEMENT_WORKER_H
-#define WHARF_ENGINE_PLACEMENT_WORKER_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -14,5 +13,3 @@ void completions_end(struct entry *entry); // the workload is not compared any l
 // How many workloads of a worker began within a minute; and what is kept of a worker that leaves is freed.
 const struct recent *completions_of(const struct engine *engine, size_t cluster);
 void completions_free(struct engine *engine, size_t cluster);
-
-#endif

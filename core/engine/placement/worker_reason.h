@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a worker would not get a workload now.
-#ifndef WHARF_ENGINE_WORKER_REASON_H
-#define WHARF_ENGINE_WORKER_REASON_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 #include "core/engine/placement/placement_view.h"
@@ -22,5 +21,3 @@ void worker_reason_find(const struct engine *engine, const struct entry *entry, 
 // "0/3 workers accept it: w1 quota exceeded; w2 namespace missing; w3 cordoned". Of many workers: "0/40 workers accept
 // it: 38 cordoned; 2 unreachable". Appends.
 void worker_reasons_put(struct engine *engine, struct entry *entry, int64_t now_ns, struct buffer *out);
-
-#endif

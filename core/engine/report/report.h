@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reporting: Events on workloads, and log lines about clusters.
-#ifndef WHARF_ENGINE_REPORT_H
-#define WHARF_ENGINE_REPORT_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -23,5 +22,3 @@ void report_rescheduled(struct engine *engine, struct entry *entry, const struct
 void report_finished(struct engine *engine, struct entry *entry);
 
 bool report_was_made(const struct entry *entry); // since the workload began to wait
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to commands.
-#ifndef WHARF_ENGINE_ANSWER_H
-#define WHARF_ENGINE_ANSWER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ struct engine_event;
 // The worker leaves: its requests in flight end with an unknown outcome.
 void answer_end_requests(struct engine *engine, size_t cluster);
 void answer_handle(struct engine *engine, struct engine_event *event);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the files of answer.h.
-#ifndef WHARF_ENGINE_ANSWER_PARTS_H
-#define WHARF_ENGINE_ANSWER_PARTS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -26,5 +25,3 @@ void answer_of_workload(struct engine *engine, struct entry *entry, const struct
                         struct response *response);
 void answer_of_read(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                     struct response *response);
-
-#endif

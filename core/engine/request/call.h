@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the adapter of an entry's kind.
-#ifndef WHARF_ENGINE_CALL_H
-#define WHARF_ENGINE_CALL_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror.h"
@@ -16,5 +15,3 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
                     const char *action, uint16_t *refusals);
 // Reports the message of a successful call, if any.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action);
-
-#endif

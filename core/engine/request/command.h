@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to clusters, and the table of those in flight.
-#ifndef WHARF_ENGINE_COMMAND_H
-#define WHARF_ENGINE_COMMAND_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -66,5 +65,3 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
 // large for an API server is reported instead of sent, and counts as success.
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct command_spec spec);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine builds a request only when it can be sent: each cluster has a window of requests in flight, and other
 // objects wait in the cluster's fair queue, without a body. Their turn leads to a new decision from the newest state.
-#ifndef WHARF_ENGINE_PACING_H
-#define WHARF_ENGINE_PACING_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 #include "core/engine/request/window.h"
@@ -46,5 +45,3 @@ void pacing_count(struct engine *engine); // into the stats
 // When a waiting request may be sent without another event (the rate limit; now, if there are still places);
 // CLOCK_NEVER: not.
 int64_t pacing_due_ns(struct engine *engine);
-
-#endif

@@ -4,8 +4,7 @@
 // since a busy machine answers slowly too, and Priority and Fairness protects the server. Above the floor it grows
 // while round trips stay near the shortest one (like Netflix's concurrency limits, with the gradient of TCP Vegas):
 // then the network takes the time. Pure: no clock.
-#ifndef WHARF_ENGINE_WINDOW_H
-#define WHARF_ENGINE_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void window_was_full(struct window *window);
 // Counts an answer, `round_trip_ns` after the request (0: not known).
 void window_answered(struct window *window, enum window_verb verb, enum window_outcome outcome, int64_t round_trip_ns,
                      int64_t now_ns);
-
-#endif

@@ -7,8 +7,7 @@
 // carry its resourceVersion and are rejected then. Before anything is written in a worker, the workload is read once in
 // the new term, unless a write of it has been accepted in that term; what was known of own writes is forgotten, as
 // after a restart.
-#ifndef WHARF_ENGINE_SHARD_H
-#define WHARF_ENGINE_SHARD_H
+#pragma once
 
 #include "core/engine/shard/shard_of.h"
 
@@ -19,5 +18,3 @@ uint32_t shard_term(const struct engine *engine, const struct entry *entry);
 bool shard_is_held(const struct engine *engine, const struct entry *entry);
 // Whether its workload was read, or written, in the present term.
 bool shard_is_fresh(const struct engine *engine, const struct entry *entry);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which shard a workload is in, by its kind, namespace and name. Its mirror has the same ones, so the guard of a worker
 // can tell it from the mirror alone.
-#ifndef WHARF_ENGINE_SHARD_HASH_H
-#define WHARF_ENGINE_SHARD_HASH_H
+#pragma once
 
 #include "core/base/text.h"
 
@@ -25,5 +24,3 @@ static inline uint32_t shard_hash_at(uint64_t hash, uint32_t shards) {
 static inline bool shard_is_in(uint64_t mask, uint32_t shard) {
     return mask >> shard & 1;
 }
-
-#endif

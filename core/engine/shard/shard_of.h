@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which shard an entry is in, and which ones this host holds; see shard.h.
-#ifndef WHARF_ENGINE_SHARD_OF_H
-#define WHARF_ENGINE_SHARD_OF_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -14,5 +13,3 @@ struct shard {
 uint32_t shard_of(const struct engine *engine, const struct entry *entry);
 uint64_t shard_mask(const struct engine *engine); // of those that this host holds; without shards, bit 0
 uint64_t shard_all(const struct engine *engine);  // of all that there are; the same
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The final status of a deleted mirror, kept until it is written.
-#ifndef WHARF_ENGINE_FINAL_STATUS_H
-#define WHARF_ENGINE_FINAL_STATUS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -12,5 +11,3 @@ void final_status_keep(struct engine *engine, struct entry *entry, struct mirror
 void final_status_put(struct entry *entry, struct shared_text text); // takes the text of the workload as it was
 void final_status_drop(struct entry *entry);
 struct json *final_status_tree(const struct entry *entry); // owned by the caller; NULL when out of memory
-
-#endif

@@ -2,8 +2,7 @@
 // Whose record the annotations of a workload are. Authors can write them, too, so those that this process has neither
 // written nor checked prove nothing: a mirror that they name is followed, but none is created where a new workload
 // would not be placed (decide_placed.c), and they make no worker full.
-#ifndef WHARF_ENGINE_OWN_RECORD_H
-#define WHARF_ENGINE_OWN_RECORD_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -14,5 +13,3 @@ void own_record_accept(struct engine *engine, struct entry *entry);
 // Before a decision: a workload whose record is not this process's own counts as active in its worker only if a mirror
 // is or was seen there, or while that is not known.
 void own_record_count(struct engine *engine, struct entry *entry);
-
-#endif

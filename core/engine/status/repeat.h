@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes repeated although their input has not changed wait longer each time (throttle.h).
-#ifndef WHARF_ENGINE_REPEAT_H
-#define WHARF_ENGINE_REPEAT_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -19,5 +18,3 @@ void repeat_nothing_to_write(struct entry *entry, uint64_t wanted);
 void repeat_other_host(struct engine *engine, struct entry *entry); // it wrote the status of the workload
 void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct request_in_flight *request,
                             const struct response *response);
-
-#endif

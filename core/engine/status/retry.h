@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotation wharf.dev/retry: with a new value on a workload, whatever was delayed for it is tried at once.
-#ifndef WHARF_ENGINE_RETRY_H
-#define WHARF_ENGINE_RETRY_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -13,5 +12,3 @@ void retry_read(const struct engine *engine, struct entry *entry, const struct j
 // Ends all delays of it and of its mirrors; of one mirror.
 void retry_free(struct entry *entry);
 void retry_mirror(struct mirror *mirror);
-
-#endif

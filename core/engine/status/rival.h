@@ -4,8 +4,7 @@
 //
 // A workload is over when its mirror has finished. A final status that another writer left there, while the mirror
 // runs, ends nothing: it is disputed until managedFields say who wrote it.
-#ifndef WHARF_ENGINE_RIVAL_H
-#define WHARF_ENGINE_RIVAL_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -21,5 +20,3 @@ bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_
 // Before the answer to a write of the status is read.
 void rival_status_answered(struct entry *entry, const struct json *object);
 void rival_retried(struct engine *engine, struct entry *entry); // an operator has looked after it
-
-#endif

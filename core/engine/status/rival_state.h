@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of a controller that runs a workload in the management cluster; rival.h finds it out.
-#ifndef WHARF_ENGINE_RIVAL_STATE_H
-#define WHARF_ENGINE_RIVAL_STATE_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -33,5 +32,3 @@ bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]);
 void rival_sign(const struct engine *engine, const struct entry *entry);
 // Until when it is not placed, if it is new; 0: now.
 int64_t rival_until_ns(const struct engine *engine, const struct entry *entry);
-
-#endif

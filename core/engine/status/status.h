@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other parts have to say of the statuses that are written.
-#ifndef WHARF_ENGINE_STATUS_H
-#define WHARF_ENGINE_STATUS_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -19,5 +18,3 @@ void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_ha
 // is no longer due; otherwise the next comparison shows whether the server keeps it.
 void status_accepted(struct engine *engine, struct entry *entry, const struct request_in_flight *pending,
                      struct object *object);
-
-#endif

@@ -2,8 +2,7 @@
 // What a worker can cause to be written to the management cluster is bounded, whatever its mirrors say: of
 // each workload in number, and of each worker in bytes, which its etcd keeps until they are compacted. Nothing is lost:
 // the newest status is written once there is a token. The first status of an attempt and the final one do not wait.
-#ifndef WHARF_ENGINE_STATUS_BUDGET_H
-#define WHARF_ENGINE_STATUS_BUDGET_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -18,5 +17,3 @@ void status_budget_stored(struct engine *engine, const struct entry *entry, size
 void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final);
 
 void status_budget_count(struct engine *engine); // into the stats
-
-#endif

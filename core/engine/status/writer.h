@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who wrote an object last: its managedFields, which are not kept and are read when there is a question.
-#ifndef WHARF_ENGINE_WRITER_H
-#define WHARF_ENGINE_WRITER_H
+#pragma once
 
 #include "core/engine/engine_internal.h"
 
@@ -20,5 +19,3 @@ enum writer_question {
 bool writer_ask(struct engine *engine, struct entry *entry, uint32_t cluster, enum writer_question question);
 // `status`: of the status; else of everything else. `subresource`: the kind has one for its status.
 struct writers writer_read(const struct json *object, bool status, bool subresource);
-
-#endif

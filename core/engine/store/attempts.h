@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data for the API, on which no decision depends: the attempts of a workload, and the time of its last change.
-#ifndef WHARF_ENGINE_ATTEMPTS_H
-#define WHARF_ENGINE_ATTEMPTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ struct last_change {
     uint32_t waits_for;          // the cluster that causes the wait; 0: none
     uint32_t shown;              // hash of the visible fields
 };
-
-#endif

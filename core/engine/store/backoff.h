@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The delay before a retry.
-#ifndef WHARF_ENGINE_BACKOFF_H
-#define WHARF_ENGINE_BACKOFF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ struct engine;
 
 // `base_ns` after the first of `failures` in a row, doubling up to `max_ns`, with jitter.
 int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);
-
-#endif

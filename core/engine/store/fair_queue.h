@@ -3,8 +3,7 @@
 // take turns by weight, so that none starves. Within a class the flows (a kind in a namespace) take turns, so that
 // many objects of one author do not delay those of another. A flow is first in, first out. placement_queue.c visits
 // waiting entries in the same turns, in rounds.
-#ifndef WHARF_ENGINE_FAIR_QUEUE_H
-#define WHARF_ENGINE_FAIR_QUEUE_H
+#pragma once
 
 #include "core/base/map.h"
 
@@ -71,5 +70,3 @@ void fair_queue_begin_round(struct fair_queue *queue);
 struct entry *fair_queue_look(struct fair_queue *queue, enum work_class work);
 
 const char *work_class_name(enum work_class work); // for metrics: "final_status"; static
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A count of starts within a sliding window, by default a minute: those of the present window, and a share of the
 // window before.
-#ifndef WHARF_ENGINE_RECENT_H
-#define WHARF_ENGINE_RECENT_H
+#pragma once
 
 #include "core/base/clock.h"
 
@@ -16,5 +15,3 @@ struct recent {
 
 void recent_add(struct recent *recent, int64_t began_ns, int64_t now_ns);
 uint64_t recent_thousandths(const struct recent *recent, int64_t now_ns);
-
-#endif

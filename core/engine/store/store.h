@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's store: one entry per kind and namespace/name that has a delegated workload or a mirror. Objects are
 // stored as compact text, which a workload and its mirrors mostly share, with a cache of parsed trees.
-#ifndef WHARF_ENGINE_STORE_H
-#define WHARF_ENGINE_STORE_H
+#pragma once
 
 #include "core/base/heap.h"
 #include "core/base/map.h"
@@ -244,5 +243,3 @@ struct json *store_parse(const struct shared_text *text);
 struct json *doc_tree(struct store *store, struct doc *doc);
 // The resourceVersion; valid as long as the tree. "" if empty.
 const char *doc_version(struct store *store, struct doc *doc);
-
-#endif

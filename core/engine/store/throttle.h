@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delays repetitions for one workload: 1 s, doubling to 5 min, reset after 10 min of rest. The first `free` repetitions
 // are not delayed, so that occasional ones are immediate.
-#ifndef WHARF_ENGINE_THROTTLE_H
-#define WHARF_ENGINE_THROTTLE_H
+#pragma once
 
 #include "core/base/clock.h"
 
@@ -24,5 +23,3 @@ int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free);
 
 // Whether more than `free` repetitions were counted.
 bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free);
-
-#endif

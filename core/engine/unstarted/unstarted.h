@@ -2,8 +2,7 @@
 // Unstarted mirrors, and workloads that workers reject: durations, workers already tried, and reasons, for
 // decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: one that is evicted earlier has not
 // succeeded. In memory only: a restarted host counts anew, except for a mirror that has never started.
-#ifndef WHARF_ENGINE_UNSTARTED_H
-#define WHARF_ENGINE_UNSTARTED_H
+#pragma once
 
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
@@ -29,5 +28,3 @@ void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struc
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason);
 // After the choice of a worker: begins another round if the worker was tried before.
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster);
-
-#endif

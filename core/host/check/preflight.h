@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the clusters of a configuration without changing them: whether each answers, serves the kinds, and grants the
 // permissions the host needs (SelfSubjectAccessReview). Workers come from the same sources as the host's.
-#ifndef WHARF_HOST_PREFLIGHT_H
-#define WHARF_HOST_PREFLIGHT_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/problems.h"
@@ -36,5 +35,3 @@ void preflight_read_directory(const struct config *config, struct problems *prob
 // for an unreadable management cluster.
 struct error *preflight_workers(const struct config *config, struct problems *problems, struct worker_spec **specs,
                                 size_t *count);
-
-#endif

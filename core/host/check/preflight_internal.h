@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to core/host/check/preflight*.c: the check of one cluster.
-#ifndef WHARF_HOST_PREFLIGHT_INTERNAL_H
-#define WHARF_HOST_PREFLIGHT_INTERNAL_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/host/check/preflight.h"
@@ -54,5 +53,3 @@ void visit_read_sources(struct visit *visit);
 // not used.
 struct error *preflight_merge(const struct preflight *preflight, struct source_items *found, struct problems *problems,
                               struct worker_spec **specs, size_t *count);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The permissions that the host needs in a cluster, as a table made from the adapters' kinds: `wharf rbac` prints the
 // table and `wharf join` checks the permissions.
-#ifndef WHARF_HOST_RIGHTS_H
-#define WHARF_HOST_RIGHTS_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/error.h"
@@ -74,5 +73,3 @@ struct error *rights_make(enum rights_role role, const struct rights_wanted *wan
 
 struct error *rights_copy(const struct rights *from, struct rights *to); // shares all texts but the resources
 void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to core/host/check/rights*.c: a table under construction.
-#ifndef WHARF_HOST_RIGHTS_INTERNAL_H
-#define WHARF_HOST_RIGHTS_INTERNAL_H
+#pragma once
 
 #include "core/host/check/rights.h"
 
@@ -16,5 +15,3 @@ void rights_add(struct rights_table *table, const struct right *right, const cha
 
 // rights_owners.c
 void rights_add_owners(struct rights_table *table, const char *verbs);
-
-#endif

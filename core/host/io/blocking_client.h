@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection to a cluster for one purpose and one thread, which waits for answers: the pods of a mirror, their logs,
 // a session. Large or slow answers there delay nothing on the cluster's own thread.
-#ifndef WHARF_HOST_IO_BLOCKING_CLIENT_H
-#define WHARF_HOST_IO_BLOCKING_CLIENT_H
+#pragma once
 
 #include "core/host/io/cluster_connection.h"
 
@@ -21,5 +20,3 @@ void blocking_client_close(struct blocking_client *client);
 
 // GET of a path. `metadata`: of a list, of which metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED: 401 and 403.
 struct error *blocking_client_get(struct blocking_client *client, const char *path, bool metadata, struct json **out);
-
-#endif

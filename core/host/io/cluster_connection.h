@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of kubeconfigs, or
 // the pod's service account), its transport, and its clients.
-#ifndef WHARF_HOST_IO_CLUSTER_CONNECTION_H
-#define WHARF_HOST_IO_CLUSTER_CONNECTION_H
+#pragma once
 
 #include "core/config/worker_spec.h"
 #include "core/kube/client/client.h"
@@ -36,5 +35,3 @@ bool connection_renew(struct cluster_connection *connection, const struct worker
 struct error *connection_client(const struct cluster_connection *connection, const char *cluster, struct client **out);
 
 void connection_close(struct cluster_connection *connection);
-
-#endif

@@ -2,8 +2,7 @@
 // The I/O of one cluster: a client for commands, a reflector for each kind, the watchers of the table (watcher.h), and
 // the Event recorder of the management cluster. Translates between the engine's events and commands and core/kube. Runs
 // on the thread of its transport; shared by production and simulation.
-#ifndef WHARF_HOST_IO_CLUSTER_IO_H
-#define WHARF_HOST_IO_CLUSTER_IO_H
+#pragma once
 
 #include "core/host/watchers/watcher.h"
 
@@ -47,5 +46,3 @@ bool cluster_io_is_settled(const struct cluster_io *io);
 
 // Unanswered commands and Events.
 size_t cluster_io_pending(const struct cluster_io *io);
-
-#endif

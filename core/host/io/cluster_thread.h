@@ -2,8 +2,7 @@
 // One connection to a cluster: its transport, the thread that drives the transport, and the cluster_io. A worker whose
 // address or credentials change gets another one. All functions run on the engine's thread; only cluster_thread_stop
 // and cluster_thread_free wait for the network.
-#ifndef WHARF_HOST_IO_CLUSTER_THREAD_H
-#define WHARF_HOST_IO_CLUSTER_THREAD_H
+#pragma once
 
 #include "core/host/io/cluster_connection.h"
 #include "core/host/io/cluster_io.h"
@@ -84,5 +83,3 @@ void cluster_thread_reap(struct cluster_thread *thread); // frees the connection
 // Ends the connection, however long that takes; posts nothing.
 void cluster_thread_stop(struct cluster_thread *thread);
 void cluster_thread_free(struct cluster_thread *thread); // after cluster_thread_stop; NULL is allowed
-
-#endif

@@ -5,8 +5,7 @@
 //
 // Without election, the host acquires a free Lease all the same, and nothing depends on the Lease: another host with
 // this origin notices the first by this Lease. The other host holds a Lease of its own, which shows it to the first.
-#ifndef WHARF_HOST_LEASE_ELECTION_H
-#define WHARF_HOST_LEASE_ELECTION_H
+#pragma once
 
 #include "core/engine/event.h"
 #include "core/kube/api/lease.h"
@@ -66,5 +65,3 @@ void election_leave(struct election *election, struct moment now);
 bool election_has_left(const struct election *election);
 
 const struct election_state *election_state(const struct election *election); // until the next call
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The election of a host: on a thread and over a connection of its own, so that no list and no flood of events delays a
 // renewal.
-#ifndef WHARF_HOST_LEASE_ELECTION_THREAD_H
-#define WHARF_HOST_LEASE_ELECTION_THREAD_H
+#pragma once
 
 #include "core/config/config.h"
 #include "core/host/lease/election.h"
@@ -25,5 +24,3 @@ void election_thread_start(struct election_thread *thread, const char *origin, c
 void election_thread_leave(struct election_thread *thread, int64_t for_ns);
 
 void election_thread_read(struct election_thread *thread, struct election_state *state); // from any thread
-
-#endif

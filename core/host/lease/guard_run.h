@@ -2,8 +2,7 @@
 // The running guard of `wharf guard`, in a worker: keeps the two Leases of docs/fencing.md, and while the host is lost
 // lists and watches the host's mirrors and stops the running ones. guard.h decides. Shared by production and
 // simulation.
-#ifndef WHARF_HOST_LEASE_GUARD_RUN_H
-#define WHARF_HOST_LEASE_GUARD_RUN_H
+#pragma once
 
 #include "core/engine/fence/guard.h"
 #include "core/kube/client/client.h"
@@ -40,5 +39,3 @@ struct guard_status {
 void guard_run_status(const struct guard_run *run, struct guard_status *out);
 
 bool guard_run_is_fencing(const struct guard_run *run);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The listed Leases of an election and the live holders among them: a record that does not change for its
 // leaseDuration, by this process's clock, has expired.
-#ifndef WHARF_HOST_LEASE_OBSERVED_LEASES_H
-#define WHARF_HOST_LEASE_OBSERVED_LEASES_H
+#pragma once
 
 #include "core/kube/api/lease.h"
 
@@ -29,5 +28,3 @@ void observed_leases_clear(struct observed_leases *leases);
 
 // True: a process seems to hold the Lease.
 bool observed_lease_is_live(const struct observed_lease *lease, struct moment now);
-
-#endif

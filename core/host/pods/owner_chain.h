@@ -2,8 +2,7 @@
 // Finds the mirror of an object in a worker by the controller owners: a pod, its Job, its JobSet. The chain reads each
 // object on the way once, and remembers results by uid, also negative ones, for the last few thousand objects. One
 // search at a time. Used on the cluster's thread.
-#ifndef WHARF_HOST_PODS_OWNER_CHAIN_H
-#define WHARF_HOST_PODS_OWNER_CHAIN_H
+#pragma once
 
 #include "core/host/pods/pod_groups.h"
 #include "core/host/watchers/watcher.h"
@@ -50,5 +49,3 @@ int64_t owner_chain_tick(struct owner_chain *chain, struct moment now);
 
 // Uses one of these requests for another purpose. False: *at_ns is the time of the next one.
 bool owner_chain_take_request(struct owner_chain *chain, struct moment now, int64_t *at_ns);
-
-#endif

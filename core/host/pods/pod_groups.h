@@ -2,8 +2,7 @@
 // Notes about the pods of mirrors, before Events on workloads: equal notes of several pods become one report ("3 pods:
 // ..."), and reports of one mirror and reason are limited: 25, then one every 5 minutes. Pure: the caller passes the
 // time.
-#ifndef WHARF_HOST_PODS_POD_GROUPS_H
-#define WHARF_HOST_PODS_POD_GROUPS_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -47,5 +46,3 @@ bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_
 // the next call.
 int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
                         void (*report)(void *ctx, const struct pod_report *report), void *ctx, uint64_t *dropped);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pods of an object in a worker, of any kind: pods whose owner references lead to the object, directly or through
 // other objects (a Job of a JobSet, a ReplicaSet). Of other objects, only metadata is read.
-#ifndef WHARF_HOST_PODS_PODS_H
-#define WHARF_HOST_PODS_PODS_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -45,5 +44,3 @@ const struct pod_container *pod_container_find(const struct pod *pod, const char
 // pods_owners.c. Appends the names of the pods, up to `max`, each with a NUL. *blind as in struct pods.
 struct error *pods_names(const struct pods_source *source, const char *namespace_, const char *uid, size_t max,
                          struct buffer *names, size_t *count, bool *truncated, struct error **blind);
-
-#endif

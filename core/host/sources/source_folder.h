@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory of kubeconfigs as a source of workers: NAME.kubeconfig or NAME.yaml is worker NAME. Runs on the watcher's
 // thread, or before the watcher starts.
-#ifndef WHARF_HOST_SOURCE_FOLDER_H
-#define WHARF_HOST_SOURCE_FOLDER_H
+#pragma once
 
 #include "core/base/problems.h"
 #include "core/host/folder_watcher.h"
@@ -20,5 +19,3 @@ void source_folder_check(const char *directory, const struct exec_policy *policy
                          struct problems *problems, struct source_items *good);
 
 const char *source_folder_directory(const struct source_folder *folder);
-
-#endif

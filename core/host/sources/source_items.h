@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The items of one source of workers: for each, the newest usable version and, if a later version is unusable, the
 // reason. Not thread-safe.
-#ifndef WHARF_HOST_SOURCE_ITEMS_H
-#define WHARF_HOST_SOURCE_ITEMS_H
+#pragma once
 
 #include "core/host/sources/sources.h"
 
@@ -44,5 +43,3 @@ void source_item_refuse(struct source_items *items, struct source_item *item, st
 
 // Passes all items to `sources`, if anything has changed.
 void source_items_publish(struct source_items *items, struct sources *sources);
-
-#endif

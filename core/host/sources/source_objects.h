@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sources of workers in the management cluster: Secrets, ClusterProfiles, and the ConfigMap wharf-workers, which
 // cordons workers of any source. A watcher on the management cluster's thread.
-#ifndef WHARF_HOST_SOURCE_OBJECTS_H
-#define WHARF_HOST_SOURCE_OBJECTS_H
+#pragma once
 
 #include "core/host/host.h"
 #include "core/host/sources/sources.h"
@@ -18,5 +17,3 @@ void source_objects_configure(struct source_objects *objects, const struct confi
 
 // Begins. ERROR_NO_MEMORY only.
 struct error *source_objects_attach(struct source_objects *objects);
-
-#endif

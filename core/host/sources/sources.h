@@ -2,8 +2,7 @@
 // The wanted workers, merged from all sources: of two with one name the configuration's wins, then the directory's.
 // Among Secrets and ClusterProfiles the present holder of the name keeps the name, also after a restart; else the
 // oldest wins. Each change of a source passes on the complete set. From any thread.
-#ifndef WHARF_HOST_SOURCES_H
-#define WHARF_HOST_SOURCES_H
+#pragma once
 
 #include "core/config/config.h"
 #include "core/host/reload.h"
@@ -36,5 +35,3 @@ void sources_set_removal(struct sources *sources, enum removal removal);
 
 // The workers of a configuration, as sources_set.
 struct error *sources_set_config(struct sources *sources, const struct config *config);
-
-#endif

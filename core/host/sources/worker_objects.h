@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of the management cluster that describe workers: Secrets, ClusterProfiles, and the ConfigMap wharf-workers.
 // docs/workers.md has their fields. Errors say which field is wrong, and do not name the object.
-#ifndef WHARF_HOST_WORKER_OBJECTS_H
-#define WHARF_HOST_WORKER_OBJECTS_H
+#pragma once
 
 #include "core/config/config.h"
 #include "core/config/worker_spec.h"
@@ -43,5 +42,3 @@ void worker_overrides_free(struct worker_override *list, size_t count);
 
 // The kubeconfig with another token for the user of `context` ("" or NULL: current-context); free().
 struct error *kubeconfig_with_token(const char *text, const char *context, const char *token, char **out);
-
-#endif

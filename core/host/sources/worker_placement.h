@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weight, order, maxActive and labels of workers that are not in the configuration: annotations of a Secret or a
 // ClusterProfile, or the extension wharf.dev of a kubeconfig in the directory.
-#ifndef WHARF_HOST_WORKER_PLACEMENT_H
-#define WHARF_HOST_WORKER_PLACEMENT_H
+#pragma once
 
 #include "core/config/worker_spec.h"
 #include "core/json/json.h"
@@ -12,5 +11,3 @@ struct error *worker_placement_of_object(const struct json *object, struct worke
 // `text` is the kubeconfig: extensions: [{name: wharf.dev, extension: {labels: {...}, weight: 2, order: 1, maxActive:
 // "10,jobs.batch=5"}}].
 struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struct worker_spec *out);
-
-#endif

@@ -4,8 +4,7 @@
 // another one that claims its uid, and its object from another one that claims its name.
 //
 //     known.wharf.dev/w1: 7f0c9a1e-... Secret wharf-system/w1
-#ifndef WHARF_HOST_WORKER_RECORDS_H
-#define WHARF_HOST_WORKER_RECORDS_H
+#pragma once
 
 #include "core/host/io/cluster_connection.h"
 #include "core/host/sources/worker_objects.h"
@@ -39,5 +38,3 @@ int64_t worker_records_tick(struct worker_records *records, const struct worker_
                             struct moment now);
 // The connection is about to close.
 void worker_records_stop(struct worker_records *records);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sources of workers. A kind of objects in the management cluster that describe workers is one file, which reads
 // such an object, and one row of the table.
-#ifndef WHARF_HOST_SOURCES_WORKER_SOURCE_H
-#define WHARF_HOST_SOURCES_WORKER_SOURCE_H
+#pragma once
 
 #include "core/config/config.h"
 
@@ -27,5 +26,3 @@ extern const struct worker_source_kind *const worker_source_kinds[WORKER_SOURCES
 static inline bool worker_source_has_objects(enum worker_source source) {
     return worker_source_kinds[source]->read;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number that changes when files of a directory do, for where the kernel does not report changes.
-#ifndef WHARF_HOST_FOLDER_STATE_H
-#define WHARF_HOST_FOLDER_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,5 +8,3 @@
 // A hash of the matching names and, for each file, also behind symlinks, its inode, size and time of change. 0: the
 // directory cannot be read.
 uint64_t folder_state(const char *directory, bool (*matters)(void *ctx, const char *name), void *ctx);
-
-#endif

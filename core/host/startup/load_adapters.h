@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the adapters that a configuration enables.
-#ifndef WHARF_HOST_LOAD_ADAPTERS_H
-#define WHARF_HOST_LOAD_ADAPTERS_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/problems.h"
@@ -13,5 +12,3 @@ struct error *load_adapters(const struct config *config, struct problems *proble
 // As adapters_extend. `controller_name` is the one in use: another one takes effect after a restart.
 struct error *load_more_adapters(struct adapters *former, const struct config *config, const char *controller_name,
                                  struct problems *problems, struct buffer *later, struct adapters **out);
-
-#endif

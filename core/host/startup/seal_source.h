@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where seal keys come from: a file with one base64 key per line, of which the first signs, or a Secret of the
 // management cluster with keys as entries. The host creates a missing one with one random key.
-#ifndef WHARF_HOST_SEAL_SOURCE_H
-#define WHARF_HOST_SEAL_SOURCE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/config/config.h"
@@ -42,5 +41,3 @@ struct error *seal_file_load(const char *path, bool make, struct sealing *out);
 struct error *seal_secret_load(const struct json *secret, const char *signing, struct sealing *out);
 // A Secret with one random key, as JSON; NULL when out of memory or random numbers.
 char *seal_secret_make(const char *namespace_, const char *name, const char *signing);
-
-#endif

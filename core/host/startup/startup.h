@@ -2,8 +2,7 @@
 // The facts that the engine needs before its start: the origin (the uid of the management cluster's namespace
 // kube-system unless configured) and the seal keys, if in a Secret. Reads both from the management cluster, on its
 // thread, and retries until known.
-#ifndef WHARF_HOST_STARTUP_H
-#define WHARF_HOST_STARTUP_H
+#pragma once
 
 #include "core/engine/mirror/seal.h"
 #include "core/host/io/cluster_connection.h"
@@ -30,5 +29,3 @@ const char *startup_origin(const struct startup *startup);
 const struct seal_keys *startup_seals(const struct startup *startup); // NULL: mirrors are not sealed
 // Until when the host may adopt mirrors without a seal, see seal_source.h; 0: never, CLOCK_NEVER: always.
 int64_t startup_adopt_until_ns(const struct startup *startup);
-
-#endif

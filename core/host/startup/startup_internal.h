@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by startup.c (the origin and the common part) and startup_seal.c (the seal keys).
-#ifndef WHARF_HOST_STARTUP_INTERNAL_H
-#define WHARF_HOST_STARTUP_INTERNAL_H
+#pragma once
 
 #include "core/base/log.h"
 #include "core/host/startup/seal_source.h"
@@ -44,5 +43,3 @@ void startup_retry(struct startup *startup, struct question *question, int64_t a
 // Reads the key file, or decides that no request is needed.
 struct error *startup_seal_begin(struct startup *startup);
 struct error *startup_seal_ask(struct startup *startup); // submits the request
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One TokenRequest to a worker, on a detached thread of its own: the caller may leave before its end.
-#ifndef WHARF_HOST_TOKENS_TOKEN_JOB_H
-#define WHARF_HOST_TOKENS_TOKEN_JOB_H
+#pragma once
 
 #include "core/kube/kubeconfig/kubeconfig.h"
 
@@ -19,5 +18,3 @@ struct error *token_job_start(struct endpoint *endpoint, const struct token_job_
 // True once the request has ended. Fills the token, free(), or the error; only the first time.
 bool token_job_result(struct token_job *job, char **token, struct error **error);
 void token_job_leave(struct token_job *job); // NULL is allowed; the caller must not use the job afterwards
-
-#endif

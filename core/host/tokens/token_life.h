@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The times of issue and expiry that a bearer token contains (RFC 7519; not verified).
-#ifndef WHARF_HOST_TOKENS_TOKEN_LIFE_H
-#define WHARF_HOST_TOKENS_TOKEN_LIFE_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -20,5 +19,3 @@ bool token_claims_read(const char *token, struct json **out);
 
 // When to request the next token: at 80 % of the lifetime.
 int64_t token_life_renew_at(const struct token_life *life);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renews the tokens in workers' Secrets: a TokenRequest to the worker with the expiring token, on a thread of its own,
 // then a patch of the Secret. On the management cluster's thread.
-#ifndef WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
-#define WHARF_HOST_TOKENS_TOKEN_RENEWAL_H
+#pragma once
 
 #include "core/host/io/cluster_connection.h"
 #include "core/host/sources/worker_objects.h"
@@ -30,5 +29,3 @@ void renewals_forget(struct renewals *renewals, const char *key);
 int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now);
 // The connection is about to close.
 void renewals_stop(struct renewals *renewals);
-
-#endif

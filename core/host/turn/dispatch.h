@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes the engine's updates on to the cluster threads: collects commands, Events and relists into one batch per
 // cluster, delivered as a whole, and logs the log messages.
-#ifndef WHARF_HOST_TURN_DISPATCH_H
-#define WHARF_HOST_TURN_DISPATCH_H
+#pragma once
 
 #include "core/host/io/cluster_io.h"
 
@@ -49,5 +48,3 @@ void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds);
 
 // Delivers the content of the update, and empties the update.
 void dispatch_run(struct dispatch *dispatch, struct update *update);
-
-#endif

@@ -2,8 +2,7 @@
 // Events queued for the engine: one line per cluster, each bounded in events and bytes. Lines are served in turn by the
 // engine's time that their events use, so that neither floods nor costly objects of one cluster delay the others. Not
 // thread-safe: inbox.h adds the lock; the simulation uses the queue directly.
-#ifndef WHARF_HOST_TURN_EVENT_QUEUE_H
-#define WHARF_HOST_TURN_EVENT_QUEUE_H
+#pragma once
 
 #include "core/engine/engine.h"
 
@@ -49,5 +48,3 @@ void event_queue_charge(struct event_queue *queue, const struct engine *engine, 
 // Of one cluster. *since_ns: received_ns of the oldest; CLOCK_NEVER: there is none.
 size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns);
 size_t event_queue_count(const struct event_queue *queue);
-
-#endif

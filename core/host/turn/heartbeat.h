@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress of the engine's thread, from which other threads detect a stall.
-#ifndef WHARF_HOST_TURN_HEARTBEAT_H
-#define WHARF_HOST_TURN_HEARTBEAT_H
+#pragma once
 
 #include "core/base/clock.h"
 
@@ -36,5 +35,3 @@ static inline int64_t heartbeat_stalled_ns(const struct heartbeat *heart, int64_
         since_ns = beat_ns;
     return since_ns < now_ns ? now_ns - since_ns : 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's inbox: an event queue with a lock, filled by the cluster threads. A thread whose cluster's line is full
 // blocks, so that a large list need not fit into memory as parsed objects; the other threads continue.
-#ifndef WHARF_HOST_TURN_INBOX_H
-#define WHARF_HOST_TURN_INBOX_H
+#pragma once
 
 #include "core/host/turn/event_queue.h"
 
@@ -40,5 +39,3 @@ size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns);
 
 void inbox_poke(struct inbox *inbox);
 void inbox_close(struct inbox *inbox);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster thread's events on their way to the engine's inbox. The events of one turn of the thread are posted
 // together, to wake the engine once for all.
-#ifndef WHARF_HOST_TURN_OUTBOX_H
-#define WHARF_HOST_TURN_OUTBOX_H
+#pragma once
 
 #include "core/host/turn/inbox.h"
 
@@ -26,5 +25,3 @@ void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait
 
 // At the end of the thread's turn: posts the due events. Returns the time of the next call needed, or CLOCK_NEVER.
 int64_t outbox_tick(struct outbox *outbox, int64_t now_ns);
-
-#endif

@@ -2,8 +2,7 @@
 // Queries of other threads to the engine: a function that runs on the engine's thread between two turns, while the
 // caller waits. Such a function takes a few milliseconds at most, about 1,000 entries, to delay turns little; callers
 // that need more query again.
-#ifndef WHARF_HOST_TURN_QUERY_H
-#define WHARF_HOST_TURN_QUERY_H
+#pragma once
 
 #include "core/engine/engine.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
@@ -42,5 +41,3 @@ struct error *queries_ask(struct queries *queries, query_run run, void *arg); //
 void queries_run(struct queries *queries, struct engine *engine);
 // Fails the waiting queries, and all later ones.
 void queries_close(struct queries *queries);
-
-#endif

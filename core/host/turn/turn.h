@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One turn of the engine: processes the events taken from the queue, in order, and dispatches the updates. Shared by
 // production and simulation.
-#ifndef WHARF_HOST_TURN_TURN_H
-#define WHARF_HOST_TURN_TURN_H
+#pragma once
 
 #include "core/host/turn/dispatch.h"
 #include "core/host/turn/event_queue.h"
@@ -30,5 +29,3 @@ struct turn {
 
 // Takes the items, a linked list; NULL: only time has passed. Returns their number.
 size_t turn_run(struct turn *turn, struct event_item *items);
-
-#endif

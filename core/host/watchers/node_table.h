@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The free resources of a worker's nodes, updated from Node and Pod objects: 16 bytes for each pod, for its node and
 // its requests. Each view computes the sums anew.
-#ifndef WHARF_HOST_WATCHERS_NODE_TABLE_H
-#define WHARF_HOST_WATCHERS_NODE_TABLE_H
+#pragma once
 
 #include "core/engine/capacity/nodes.h"
 #include "core/json/json.h"
@@ -36,5 +35,3 @@ struct node_table_size {
     size_t view;                // of a view
 };
 struct node_table_size node_table_size(const struct node_table *table);
-
-#endif

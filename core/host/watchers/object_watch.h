@@ -2,8 +2,7 @@
 // A watch of one kind beside the watches of workloads: open only while wanted, and closed when the server refuses the
 // watch (401, 403) or does not serve the kind (404). A reflector alone retries every half minute. This watch retries
 // after ten minutes, and for an absent kind after delays that grow to one minute. Belongs to the transport's thread.
-#ifndef WHARF_HOST_WATCHERS_OBJECT_WATCH_H
-#define WHARF_HOST_WATCHERS_OBJECT_WATCH_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/kube/watch/reflector.h"
@@ -53,5 +52,3 @@ void object_watch_select(struct object_watch *watch, const char *field_selector)
 // See reflector_hurry and reflector_relist; a closed watch stays closed.
 void object_watch_hurry(struct object_watch *watch);
 void object_watch_relist(struct object_watch *watch);
-
-#endif

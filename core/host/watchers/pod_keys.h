@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is remembered of each pod of a worker: a hash table of 16 bytes a pod, between a half and 7/8 full (open
 // addressing, linear probing, no tombstones).
-#ifndef WHARF_HOST_WATCHERS_POD_KEYS_H
-#define WHARF_HOST_WATCHERS_POD_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void pod_keys_unsee(struct pod_keys *keys); // none is seen
 bool pod_keys_take_unseen(struct pod_keys *keys, size_t *at, struct pod_key *former);
 
 size_t pod_keys_bytes(const struct pod_keys *keys);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work on a cluster's thread beside the watches of workloads: watches of other objects, checks, Leases. Each watcher is
 // one file and one row of `watcher_table`; callers use the row alone.
-#ifndef WHARF_HOST_WATCHERS_WATCHER_H
-#define WHARF_HOST_WATCHERS_WATCHER_H
+#pragma once
 
 #include "core/config/config.h"
 #include "core/engine/engine.h"
@@ -122,5 +121,3 @@ struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher
 int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now);
 void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice);
 void watcher_set_stop(struct watcher_set *watchers);
-
-#endif

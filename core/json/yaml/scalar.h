@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to core/json: the type of a plain YAML scalar, as in sigs.k8s.io/yaml (go-yaml v2's resolution of YAML 1.1
 // types, then JSON).
-#ifndef WHARF_JSON_SCALAR_H
-#define WHARF_JSON_SCALAR_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -22,5 +21,3 @@ enum scalar {
 // For a number, `token` receives the value as JSON (exactly, also decimal integers of any size). Out of memory:
 // token->failed.
 enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal to core/json: the state of the YAML parser, shared by all parts. Functions that return a node return NULL on
 // failure and set the reader's error.
-#ifndef WHARF_JSON_YAML_READER_H
-#define WHARF_JSON_YAML_READER_H
+#pragma once
 
 #include "core/base/map.h"
 #include "core/json/node.h"
@@ -51,5 +50,3 @@ cJSON *reader_alias(struct yaml_reader *reader, size_t depth);
 
 // Called at the end of a document.
 void reader_drop_anchors(struct yaml_reader *reader);
-
-#endif

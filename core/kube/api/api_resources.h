@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Discovery: the resources that a server serves for one group and version (metav1.APIResourceList).
-#ifndef WHARF_KUBE_API_API_RESOURCES_H
-#define WHARF_KUBE_API_API_RESOURCES_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -22,5 +21,3 @@ const struct json *api_resources_find(const struct json *list, const char *name)
 
 // Whether a resource has a verb ("watch").
 bool api_resource_has_verb(const struct json *resource, const char *verb);
-
-#endif

@@ -3,8 +3,7 @@
 // occurrence creates the Event, the second makes it a series, later ones are counted and flushed at intervals. Events
 // are best-effort: those that the server rejects, or that exceed the rate limit, are dropped. A recorder belongs to the
 // thread of its client.
-#ifndef WHARF_KUBE_API_EVENTS_H
-#define WHARF_KUBE_API_EVENTS_H
+#pragma once
 
 #include "core/kube/client/client.h"
 
@@ -39,5 +38,3 @@ size_t recorder_dropped(const struct recorder *recorder);
 
 // Cancels requests in flight.
 void recorder_free(struct recorder *recorder);
-
-#endif

@@ -4,8 +4,7 @@
 // record that is unchanged for its leaseDuration, by the own monotonic clock, has expired. The holder counts from the
 // start of its last accepted renewal, and only for renewDeadline, which is shorter: the holder stops before another
 // process may begin.
-#ifndef WHARF_KUBE_API_LEASE_H
-#define WHARF_KUBE_API_LEASE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -88,5 +87,3 @@ const char *lease_holder(const struct lease *lease); // as last read; "": none, 
 
 // The record of a Lease, which may come from another program. `duration_ns` is for one without leaseDurationSeconds.
 void lease_record_read(const struct json *object, int64_t duration_ns, struct lease_record *record);
-
-#endif

@@ -2,8 +2,7 @@
 // The resources that a pod requests, as the scheduler counts them (component-helpers resource.PodRequests): its
 // containers and sidecars together, or an init container with the sidecars started before it, whichever is more, and
 // the overhead. Where a container has a limit and no request, the limit counts, as the API server defaults the request.
-#ifndef WHARF_KUBE_API_POD_REQUEST_H
-#define WHARF_KUBE_API_POD_REQUEST_H
+#pragma once
 
 #include "core/json/json.h"
 
@@ -35,5 +34,3 @@ void resource_read(const struct json *value, struct resource_list *out);
 // `spec` is a PodSpec; `status` a PodStatus or NULL: larger requests after a resize, or resources already allocated,
 // count instead. One pod is included as RESOURCE_PODS. Names point into the JSON.
 void pod_request_read(const struct json *spec, const struct json *status, struct resource_list *out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of Kubernetes APIs and their answers: the identity of a cluster, SelfSubjectAccessReview, TokenRequest.
-#ifndef WHARF_KUBE_API_REQUESTS_H
-#define WHARF_KUBE_API_REQUESTS_H
+#pragma once
 
 #include "core/kube/client/types.h"
 
@@ -43,5 +42,3 @@ void token_request_clear(struct token_request *request);
 
 // The token of the answer, free(), and its expiry (wall clock; 0: not given). Errors quote the server's message.
 struct error *token_request_read(const struct response *response, char **token, int64_t *expires_wall_ns);
-
-#endif

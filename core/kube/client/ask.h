@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that wait for the response: for commands, and for threads with a connection of their own.
-#ifndef WHARF_KUBE_CLIENT_ASK_H
-#define WHARF_KUBE_CLIENT_ASK_H
+#pragma once
 
 #include "core/kube/client/client.h"
 
@@ -19,5 +18,3 @@ struct error *ask_raw(struct client *client, const char *path, struct response *
 
 // For __attribute__((cleanup)); an empty response (zeroed) is fine.
 void ask_cleanup(struct response *response);
-
-#endif

@@ -2,8 +2,7 @@
 // Requests to one API server: paths, content types, interpretation of responses. A client belongs to the thread of its
 // transport. The client sends each request once (and once more after a 401, with reloaded credentials); the caller
 // decides about retries from the outcome.
-#ifndef WHARF_KUBE_CLIENT_CLIENT_H
-#define WHARF_KUBE_CLIENT_CLIENT_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/kube/client/meter.h"
@@ -56,5 +55,3 @@ bool response_begin(struct response *response, const struct http_result *result,
 // Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` applies if the Status has no
 // known reason. Sets reason, code, message and retry_after_ns.
 void response_read_status(struct response *response, const struct json *status, int code, enum verb verb);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of one cluster's thread, for metrics: written on that thread, read from any. The meter outlives its clients
 // and reflectors.
-#ifndef WHARF_KUBE_CLIENT_METER_H
-#define WHARF_KUBE_CLIENT_METER_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/histogram.h"
@@ -61,5 +60,3 @@ void meter_pods_watched(struct meter *meter, bool watched);
 void meter_read(const struct meter *meter, struct meter_reading *out);
 // Durations of the answers in the last 60 to 90 seconds; first bound METER_RECENT_NS, without the sum.
 void meter_recent(const struct meter *meter, int64_t now_ns, struct histogram *out);
-
-#endif

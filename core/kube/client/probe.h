@@ -5,8 +5,7 @@
 // credentials, which open watches do not show. A stopping server closes its idle connections first and its streams much
 // later: a closed idle connection is a reason to probe, too. Probes are exempt from the rate limit and skip the queue.
 // A probe belongs to the thread of its transport.
-#ifndef WHARF_KUBE_CLIENT_PROBE_H
-#define WHARF_KUBE_CLIENT_PROBE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -62,5 +61,3 @@ int64_t probe_heard_ns(const struct probe *probe);
 
 // Performs the due work; returns the monotonic time of the next call needed. Called like reflector_tick.
 int64_t probe_tick(struct probe *probe, struct moment now);
-
-#endif

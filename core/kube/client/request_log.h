@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line at level debug for each request to an API server: cluster, verb, path, status code, time. Bodies are never
 // logged.
-#ifndef WHARF_KUBE_CLIENT_REQUEST_LOG_H
-#define WHARF_KUBE_CLIENT_REQUEST_LOG_H
+#pragma once
 
 #include "core/kube/client/types.h"
 #include "core/kube/transport/transport.h"
@@ -23,5 +22,3 @@ void request_log_opened(const struct request_log *log, const char *cluster);
 // The request has ended.
 void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result);
 void request_log_free(struct request_log *log);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // API requests and the meaning of their responses, as plain data, also for code that decides on requests but does not
 // send them.
-#ifndef WHARF_KUBE_CLIENT_TYPES_H
-#define WHARF_KUBE_CLIENT_TYPES_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/kube/object/object.h"
@@ -161,5 +160,3 @@ enum reflector_state {
     REFLECTOR_LOST,      // the server is unreachable or returns errors; known objects may be stale
     REFLECTOR_ABSENT     // the server does not serve the kind
 };
-
-#endif

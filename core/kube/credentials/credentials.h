@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The credentials of a transport: the bearer token and the certificates, reloaded after changes of the kubeconfig or of
 // its files, or from a credential plugin. After a failed reload, the previous credentials stay in use.
-#ifndef WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
-#define WHARF_KUBE_CREDENTIALS_CREDENTIALS_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/kube/credentials/exec_source.h"
@@ -69,5 +68,3 @@ void credentials_recheck(struct credentials *credentials);
 
 // Uses `fresh`, of the same address, from now on; takes ownership. True: as credentials_update.
 bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exec credential plugins (client.authentication.k8s.io v1 and v1beta1): a program that prints a token or a client
 // certificate. This module has the plugin's configuration, one run of the plugin, and the credential in its output.
-#ifndef WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
-#define WHARF_KUBE_CREDENTIALS_EXEC_PLUGIN_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -56,5 +55,3 @@ struct error *exec_credential_read(const struct exec_plugin *plugin, const char 
 // plugin that still runs then is killed with its process group.
 struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ns, int cancel_fd,
                               struct exec_credential *out);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides when a credential plugin runs: before the first request, shortly before its credential expires, and after the
 // server rejected the credential; one run at a time. Belongs to one thread, and blocks only to stop a run.
-#ifndef WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
-#define WHARF_KUBE_CREDENTIALS_EXEC_SOURCE_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/kube/credentials/exec_plugin.h"
@@ -45,5 +44,3 @@ void exec_source_answered(struct exec_source *source, uint64_t generation, int s
 // After a 401. True: the request may be sent again, with a credential that is newer or is being fetched. False: the
 // plugin ran only just now, and will run again later.
 bool exec_source_renew(struct exec_source *source, int64_t now_ns);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validates PEM certificates and private keys with libcrypto before libcurl gets them, for precise error messages. The
 // caller puts the name of the field before the message ("found no PEM certificate, ...").
-#ifndef WHARF_KUBE_KUBECONFIG_CERTS_H
-#define WHARF_KUBE_KUBECONFIG_CERTS_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -34,5 +33,3 @@ struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wa
 
 // When the first of the certificates expires, in nanoseconds since 1970; 0: that cannot be read.
 int64_t certs_expiry(const char *pem);
-
-#endif

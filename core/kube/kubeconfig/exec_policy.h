@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
 // commands run with the host's rights.
-#ifndef WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
-#define WHARF_KUBE_KUBECONFIG_EXEC_POLICY_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -36,5 +35,3 @@ bool exec_policy_allows_variable(const struct exec_policy *policy, const char *n
 // current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
 struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
                                   char **path);
-
-#endif

@@ -2,8 +2,7 @@
 // The address and credentials of an API server: kubeconfig files (k8s.io/client-go clientcmd), merging of several as
 // KUBECONFIG lists them, and the credentials of a pod. Loads everything into memory except token files, which rotate
 // while in use.
-#ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
-#define WHARF_KUBE_KUBECONFIG_KUBECONFIG_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/kube/kubeconfig/exec_policy.h"
@@ -91,5 +90,3 @@ struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token
 
 // The current bearer token of the kubeconfig (token file first), or NULL if the endpoint has none; free().
 struct error *endpoint_token(const struct endpoint *endpoint, char **token);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The syntax of kubeconfig files: one or several, their entries by name, and type-checked fields. Their meaning is in
 // kubeconfig.c and kubeconfig_sections.c.
-#ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_FILE_H
-#define WHARF_KUBE_KUBECONFIG_KUBECONFIG_FILE_H
+#pragma once
 
 #include "core/json/yaml.h"
 
@@ -67,5 +66,3 @@ char *entry_place(const struct kubeconfig_entry *entry, const char *field);
 
 // Puts "<file>:<line>: ...<field>: " before an error's message. NULL stays NULL.
 struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interprets the clusters and users of a kubeconfig (k8s.io/client-go/tools/clientcmd/api/v1).
-#ifndef WHARF_KUBE_KUBECONFIG_KUBECONFIG_SECTIONS_H
-#define WHARF_KUBE_KUBECONFIG_KUBECONFIG_SECTIONS_H
+#pragma once
 
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
@@ -15,5 +14,3 @@ struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const s
 struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint);
 struct error *kubeconfig_read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of an API server's URL.
-#ifndef WHARF_KUBE_KUBECONFIG_SERVER_URL_H
-#define WHARF_KUBE_KUBECONFIG_SERVER_URL_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -25,5 +24,3 @@ char *server_url_base(const struct server_url *url, const char *host);
 
 // "host" or "host:port" for the Host header and CONNECT_TO; IPv6 in brackets. NULL when out of memory.
 char *server_url_authority(const struct server_url *url, bool with_port);
-
-#endif

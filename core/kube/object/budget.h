@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory limits of one cluster. docs/memory.md has the table.
-#ifndef WHARF_KUBE_OBJECT_BUDGET_H
-#define WHARF_KUBE_OBJECT_BUDGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void budget_give(struct budget *budget, size_t bytes);
 // Kept data of `before` counted bytes now has `bytes`. False: all kept data together would exceed the maximum; counts
 // nothing then. A decrease always counts. NULL: no limit.
 bool budget_keep(struct budget *budget, size_t before, size_t bytes);
-
-#endif

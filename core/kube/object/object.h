@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Kubernetes object received from a server: parsed for immediate use, and as compact text for storage. Fields that
 // the host never needs (managedFields, kubectl's last-applied annotation) are stripped.
-#ifndef WHARF_KUBE_OBJECT_OBJECT_H
-#define WHARF_KUBE_OBJECT_OBJECT_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/json/json.h"
@@ -74,5 +73,3 @@ const struct json *object_controller(const struct json *value);
 // compare as unbounded decimals (apimachinery util/resourceversion). *comparable is false for versions that are not
 // decimal and differ.
 int object_version_compare(const char *a, const char *b, bool *comparable);
-
-#endif

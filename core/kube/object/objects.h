@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The YAML and JSON documents below a directory, as input for adapters.
-#ifndef WHARF_KUBE_OBJECT_OBJECTS_H
-#define WHARF_KUBE_OBJECT_OBJECTS_H
+#pragma once
 
 #include "core/base/problems.h"
 #include "core/json/json.h"
@@ -28,5 +27,3 @@ struct error *documents_read(const char *folder, struct problems *problems, stru
 struct error *document_read(const char *path, struct json **out);
 
 void documents_free(struct documents *documents);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts the text of an object down to the needed fields before it is parsed: to a twentieth for a Pod.
-#ifndef WHARF_KUBE_OBJECT_PRUNE_H
-#define WHARF_KUBE_OBJECT_PRUNE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
 // NULL-terminated; plain keys, without escapes. `max` > 0: longer values are left out, and so is the rest once there
 // are PRUNE_VALUES * `max` bytes. NULL: malformed, or out of memory; free().
 char *prune_text(const char *text, size_t len, const char *const *kept, size_t max, size_t *pruned);
-
-#endif

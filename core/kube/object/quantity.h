@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes quantities ("500m", "1.5Gi", "1e3"; apimachinery pkg/api/resource), exactly.
-#ifndef WHARF_KUBE_OBJECT_QUANTITY_H
-#define WHARF_KUBE_OBJECT_QUANTITY_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -19,5 +18,3 @@ bool quantity_is_milli(const char *resource);
 
 // Appends a readable amount of a resource: "3", "1500m", "1.5Gi" (rounded up to a tenth).
 void quantity_put(struct buffer *out, const char *resource, int64_t amount);
-
-#endif

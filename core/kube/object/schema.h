@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches an API server's OpenAPI v3 document for a field of a kind. A server with an older version of the kind
 // silently drops an unknown field from every object.
-#ifndef WHARF_KUBE_OBJECT_SCHEMA_H
-#define WHARF_KUBE_OBJECT_SCHEMA_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/kube/transport/transport.h"
@@ -25,5 +24,3 @@ enum schema_answer schema_find(const char *text, size_t len, const struct schema
 
 // "/openapi/v3/apis/batch/v1"; NULL when out of memory. free()
 char *schema_path(const char *group, const char *version);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locates parts of a JSON text by nesting, without parsing: the type of a watch frame, and the fields that are stripped
 // from an object before parsing (managedFields are often larger than the rest).
-#ifndef WHARF_KUBE_OBJECT_SPAN_H
-#define WHARF_KUBE_OBJECT_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool span_is_closed(const char *text, size_t len);
 // A copy of an object's text without metadata.managedFields and kubectl's last-applied annotation. NULL when out of
 // memory; free().
 char *span_strip(const char *text, size_t len, size_t *stripped);
-
-#endif

@@ -2,8 +2,7 @@
 // The limit of a copied status. A larger status of a worker is reduced before the engine gets the object: neither the
 // management cluster's etcd nor the engine's thread pays for the size. Fields that describe the state stay: conditions,
 // counts and other short values.
-#ifndef WHARF_KUBE_OBJECT_STATUS_LIMIT_H
-#define WHARF_KUBE_OBJECT_STATUS_LIMIT_H
+#pragma once
 
 #include "core/kube/object/object.h"
 
@@ -15,5 +14,3 @@
 // and mappings, then the longest texts, short members beyond the first 64, and the largest conditions. Whole members of
 // a status are optional in the API of every kind except for a few short texts. 0: no limit.
 struct error *status_limit(struct object *object, size_t max);
-
-#endif

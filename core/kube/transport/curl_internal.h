@@ -2,8 +2,7 @@
 // Shared by the parts of the curl transport: curl_transport.c (submit, cancel, poll), curl_setup.c (construction),
 // curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (waiting for sockets), curl_options.c
 // (libcurl options, certificate verification), curl_response.c (responses).
-#ifndef WHARF_KUBE_TRANSPORT_CURL_INTERNAL_H
-#define WHARF_KUBE_TRANSPORT_CURL_INTERNAL_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/heap.h"
@@ -131,5 +130,3 @@ size_t response_on_header(char *bytes, size_t size, size_t count, void *context)
 size_t response_on_body(char *bytes, size_t size, size_t count, void *context);
 void response_deliver(struct exchange *exchange, CURLcode code);
 void response_fail(struct exchange *exchange, const char *problem, bool stalled);
-
-#endif

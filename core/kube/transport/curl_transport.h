@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transport over libcurl's multi interface, and the thread that drives it.
-#ifndef WHARF_KUBE_TRANSPORT_CURL_TRANSPORT_H
-#define WHARF_KUBE_TRANSPORT_CURL_TRANSPORT_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/kube/client/types.h"
@@ -54,5 +53,3 @@ void curl_transport_renew(struct transport *transport, struct endpoint *fresh);
 // Whether the kubeconfig file now names another address: that needs a new transport. The old address and credentials
 // stay in use here. From any thread.
 bool curl_transport_moved(struct transport *transport);
-
-#endif

@@ -2,8 +2,7 @@
 // The time until which writes may be sent: while this process holds the lease of the written objects. The thread that
 // renews the lease moves the time; readers are the submit of a request, the transport once connected, and the transport
 // while the request is in flight, which ends with the lease.
-#ifndef WHARF_KUBE_TRANSPORT_GATE_H
-#define WHARF_KUBE_TRANSPORT_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ static inline struct gate *gates_at(struct gates *gates, size_t shard) {
 static inline struct gate *gates_any(struct gates *gates) {
     return gates ? &gates->any : NULL;
 }
-
-#endif

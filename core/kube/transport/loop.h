@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that drives one curl transport and its users: runs posted functions, then `tick`, then polls until the time
 // that tick returned.
-#ifndef WHARF_KUBE_TRANSPORT_LOOP_H
-#define WHARF_KUBE_TRANSPORT_LOOP_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -22,5 +21,3 @@ bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
 // Runs the functions already posted, then ends and joins the thread. Later posts fail. Must not be called from the
 // loop's own thread.
 void loop_stop(struct loop *loop);
-
-#endif

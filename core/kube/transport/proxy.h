@@ -2,8 +2,7 @@
 // Chooses the proxy for a server: the kubeconfig's proxy-url or, without one, the environment as Go's net/http reads it
 // (golang.org/x/net/http/httpproxy), unlike libcurl: upper-case HTTP_PROXY is used, ALL_PROXY is not, and localhost and
 // loopback addresses are never proxied.
-#ifndef WHARF_KUBE_TRANSPORT_PROXY_H
-#define WHARF_KUBE_TRANSPORT_PROXY_H
+#pragma once
 
 #include "core/base/error.h"
 #include "core/kube/kubeconfig/server_url.h"
@@ -14,5 +13,3 @@ struct error *proxy_choose(const struct server_url *server, const char *proxy_ur
 
 // NULL if proxy_choose accepts `proxy_url`: http, https, socks5, socks5h.
 struct error *proxy_check(const char *proxy_url);
-
-#endif

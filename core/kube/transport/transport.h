@@ -2,8 +2,7 @@
 // The interface between the Kubernetes client and the network, which tests replace: submit an HTTP request, receive its
 // response or stream, cancel it. A transport connects to one API server. A transport belongs to one thread: submit and
 // cancel are called there, and handlers are called there, never from within submit or cancel.
-#ifndef WHARF_KUBE_TRANSPORT_TRANSPORT_H
-#define WHARF_KUBE_TRANSPORT_TRANSPORT_H
+#pragma once
 
 #include "core/kube/transport/gate.h"
 
@@ -79,5 +78,3 @@ struct transport {
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection to a server after an upgrade of the protocol (RFC 9110 section 7.8): bytes in both directions.
-#ifndef WHARF_KUBE_TRANSPORT_TUNNEL_H
-#define WHARF_KUBE_TRANSPORT_TUNNEL_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
@@ -32,5 +31,3 @@ int tunnel_socket(const struct tunnel *tunnel);
 // read until 0 first.
 ptrdiff_t tunnel_read(struct tunnel *tunnel, void *bytes, size_t len);
 ptrdiff_t tunnel_write(struct tunnel *tunnel, const void *bytes, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the WebSocket protocol (RFC 6455) that exec needs: the handshake's texts, and a client's frames.
-#ifndef WHARF_KUBE_TRANSPORT_WEBSOCKET_H
-#define WHARF_KUBE_TRANSPORT_WEBSOCKET_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -58,5 +57,3 @@ void websocket_frames_pass(struct websocket_frames *frames, const void *bytes, s
 
 // Appends a server's close frame (RFC 6455 section 5.5.1); the reason is cut to fit.
 void websocket_put_close(struct buffer *out, uint16_t code, const char *reason);
-
-#endif

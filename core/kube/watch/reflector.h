@@ -2,8 +2,7 @@
 // Lists and watches all objects of one kind in one cluster, with discovery of the served version and recovery from
 // errors (modelled on client-go's reflector; docs/reflector.md has the reaction to each response). It does not store
 // objects. A reflector belongs to the thread of its transport.
-#ifndef WHARF_KUBE_WATCH_REFLECTOR_H
-#define WHARF_KUBE_WATCH_REFLECTOR_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/json/scan.h"
@@ -94,5 +93,3 @@ struct frame_scanner {
 // complete document including leading white space, and resets for the next one; 0 if incomplete. Sets *bad if the text
 // is neither an object nor an array.
 size_t frame_next(struct frame_scanner *scanner, const char *bytes, size_t len, bool *bad);
-
-#endif

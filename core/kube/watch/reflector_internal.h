@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the reflector. One exchange is in flight at a time; its handlers record how it ended (`ended`,
 // `ending`), and the next tick, which has the time, decides what follows. docs/reflector.md has the tables.
-#ifndef WHARF_KUBE_WATCH_REFLECTOR_INTERNAL_H
-#define WHARF_KUBE_WATCH_REFLECTOR_INTERNAL_H
+#pragma once
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -183,5 +182,3 @@ bool stream_data(void *ctx, const char *bytes, size_t len);
 void stream_done(void *ctx, const struct http_result *result);
 // Checks the timeouts of an open stream. Returns the time of the next check.
 int64_t watch_check(struct reflector *reflector);
-
-#endif

@@ -2,8 +2,7 @@
 // The identity and the rights of a caller, from the management cluster's API server: TokenReview and
 // SubjectAccessReview. Answers are kept for ten seconds, tokens as their salted digests only. From any thread; the
 // functions block during a request to the API server.
-#ifndef WHARF_SERVE_AUTH_H
-#define WHARF_SERVE_AUTH_H
+#pragma once
 
 #include "core/kube/client/types.h"
 
@@ -51,5 +50,3 @@ const char *auth_bearer(const char *header);
 // Whether the Host header of a request names this machine: localhost or a loopback address, with or without a port. A
 // page of another origin with a name that resolves to such an address (DNS rebinding) sends its own name.
 bool auth_host_is_local(const char *host);
-
-#endif

@@ -2,8 +2,7 @@
 // The rights of streams and sessions, which last longer than the review of their request: from
 // the first one on, a thread reviews the token and the right of each again every minute. A grant that was lost stays
 // lost, and its stream ends with the reason. From any thread.
-#ifndef WHARF_SERVE_GRANTS_H
-#define WHARF_SERVE_GRANTS_H
+#pragma once
 
 #include "core/serve/access/auth.h"
 
@@ -26,5 +25,3 @@ struct error *grants_add(struct grants *grants, const char *token, const struct 
 bool grant_is_lost(const struct grant *grant);
 const char *grant_reason(const struct grant *grant); // of one that is lost; valid until grant_free
 void grant_free(struct grant *grant);                // NULL is fine
-
-#endif

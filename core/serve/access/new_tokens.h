@@ -3,8 +3,7 @@
 // host's own credentials, so a few at a time are reviewed, in the order of their arrival, as long as a budget for
 // invalid tokens lasts; beyond the budget they wait. There is one budget for all addresses, since clients behind a NAT
 // or the API server's service proxy share one. Requests with a known token, or without one, do not wait here.
-#ifndef WHARF_SERVE_NEW_TOKENS_H
-#define WHARF_SERVE_NEW_TOKENS_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/serve/http/turnstile.h"
@@ -26,5 +25,3 @@ void new_tokens_destroy(struct new_tokens *tokens);
 
 // Reviews the token of the call, unless the call needs none or the token is known. False: the call was answered.
 bool new_tokens_admit(struct web_call *call);
-
-#endif

@@ -2,8 +2,7 @@
 // The read-only API as JSON, without HTTP: a path and parameters go in, a body and a status code come out. docs/api.md
 // describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few milliseconds
 // (core/host/turn/query.h), so these functions block: call on serving threads.
-#ifndef WHARF_SERVE_API_H
-#define WHARF_SERVE_API_H
+#pragma once
 
 #include "core/host/host.h"
 #include "core/host/turn/query.h"
@@ -73,5 +72,3 @@ struct api_watch {
 };
 // Appends a server-sent event (complete, with id, event and data) for each change since the last call, if there is any.
 struct error *api_watch_batch(const struct api_source *source, struct api_watch *watch, struct buffer *out);
-
-#endif

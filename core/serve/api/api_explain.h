@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of "explain": one workload, and commands that would help.
-#ifndef WHARF_SERVE_API_EXPLAIN_H
-#define WHARF_SERVE_API_EXPLAIN_H
+#pragma once
 
 #include "core/serve/api/api_workloads.h"
 
@@ -25,5 +24,3 @@ void help_with_workload(struct explain *explain, const struct explain_view *view
 struct error *explain_foreign(struct explain *explain);
 // The member `events`; null where the Events cannot be read.
 void explain_events(const struct explain *explain, struct writer *out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the parts of the API: one function a path, which fills a body.
-#ifndef WHARF_SERVE_API_INTERNAL_H
-#define WHARF_SERVE_API_INTERNAL_H
+#pragma once
 
 #include "core/json/writer.h"
 #include "core/serve/api/api.h"
@@ -31,5 +30,3 @@ const char *api_phase_name(size_t phase);
 // "kind", "group" and "resource" of the open object.
 void api_put_kind(const wharf_kind *kind, struct writer *out);
 void api_put_versions(const struct kind *kind, struct writer *out);
-
-#endif

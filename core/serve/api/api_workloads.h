@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads as JSON: all, the changed ones, or one.
-#ifndef WHARF_SERVE_API_WORKLOADS_H
-#define WHARF_SERVE_API_WORKLOADS_H
+#pragma once
 
 #include "core/engine/history/inspect.h"
 #include "core/serve/api/api_internal.h"
@@ -35,5 +34,3 @@ void listing_put_end(const struct listing *listing, struct writer *out);
 
 // The members of one workload.
 void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out);
-
-#endif

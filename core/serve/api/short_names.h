@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short names of the kinds ("rj" for rayjobs), from the discovery of the management cluster. The names are read at
 // most once in a while, since every caller with a token may ask for a kind that does not exist.
-#ifndef WHARF_SERVE_SHORT_NAMES_H
-#define WHARF_SERVE_SHORT_NAMES_H
+#pragma once
 
 #include "core/serve/api/api.h"
 
@@ -15,5 +14,3 @@ void short_names_free(struct short_names *names); // NULL is fine
 // NULL: no kind is known to have the name.
 const struct kind *short_names_find(struct short_names *names, const struct api_source *source, const char *name,
                                     int64_t now_ns);
-
-#endif

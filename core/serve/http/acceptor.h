@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The listening socket, and a thread that accepts connections and passes them on. When file descriptors run out, it
 // logs that and waits, where a server that retries at once would keep a processor busy.
-#ifndef WHARF_SERVE_ACCEPTOR_H
-#define WHARF_SERVE_ACCEPTOR_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -18,5 +17,3 @@ struct acceptor;
 struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len),
                              void *ctx, struct acceptor **out);
 void acceptor_stop(struct acceptor *acceptor); // NULL is fine
-
-#endif

@@ -3,8 +3,7 @@
 // request that takes too long ends the connection. So many or slow connections do not block other clients, nor a probe
 // from the same address, with a request that comes and ends at once. Streams and sessions, which last, and requests
 // that wait for the review of their token have bounds of their own, and take no place of others. The caller has a lock.
-#ifndef WHARF_SERVE_CONNECTIONS_H
-#define WHARF_SERVE_CONNECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void connections_remove(struct connections *connections, int fd);
 
 // The socket of a connection with a request that has timed out, to be shut down; -1: no more.
 int connections_expire(struct connections *connections, int64_t now_ns);
-
-#endif

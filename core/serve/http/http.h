@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server, over libmicrohttpd, with a thread for each connection. Probes and /metrics are answered at once,
 // from a snapshot; all other requests may wait for the engine, an API server or a worker.
-#ifndef WHARF_SERVE_HTTP_H
-#define WHARF_SERVE_HTTP_H
+#pragma once
 
 #include "core/serve/api/api.h"
 
@@ -49,5 +48,3 @@ uint16_t http_server_port(const struct http_server *server);
 
 // Ends the threads, and every stream and session; the source is not called any more. NULL is fine.
 void http_server_stop(struct http_server *server);
-
-#endif

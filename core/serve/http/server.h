@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server, and one request with the answer. libmicrohttpd gives each connection a thread, on which a request
 // may wait for the engine, an API server or a worker.
-#ifndef WHARF_SERVE_SERVER_H
-#define WHARF_SERVE_SERVER_H
+#pragma once
 
 #include "core/serve/access/auth.h"
 #include "core/serve/access/grants.h"
@@ -165,5 +164,3 @@ struct error *serve_watch(struct web_call *call);
 struct error *serve_pods(struct web_call *call);
 struct error *serve_logs(struct web_call *call);
 struct error *serve_exec(struct web_call *call);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes from a producing thread to the thread of a connection, through a ring of fixed size. The producer waits while
 // the ring is full, so a slow client holds back one producer only.
-#ifndef WHARF_SERVE_STREAM_H
-#define WHARF_SERVE_STREAM_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -32,5 +31,3 @@ void stream_wait(struct stream *stream); // for stream_begin or stream_end
 ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max);
 // The client is gone, or has to go.
 void stream_abandon(struct stream *stream);
-
-#endif

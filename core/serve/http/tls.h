@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificate of a server over TLS, with GnuTLS as libmicrohttpd. A changed file is read again, for
 // the next handshakes.
-#ifndef WHARF_SERVE_TLS_H
-#define WHARF_SERVE_TLS_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -17,5 +16,3 @@ void tls_free(struct tls *tls); // after the daemon; NULL is fine
 // is the struct tls.
 #define TLS_OPTIONS 3
 void tls_options(struct MHD_OptionItem options[TLS_OPTIONS]);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets a bounded number of threads do something at a time; the others wait in the order of their arrival.
-#ifndef WHARF_SERVE_TURNSTILE_H
-#define WHARF_SERVE_TURNSTILE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void turnstile_destroy(struct turnstile *turnstile);
 // Waits for a place. False: too many threads wait already.
 bool turnstile_enter(struct turnstile *turnstile);
 void turnstile_leave(struct turnstile *turnstile);
-
-#endif

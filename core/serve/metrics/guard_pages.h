@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers of `wharf guard` to probes and Prometheus. Pure: all output comes from the arguments.
-#ifndef WHARF_SERVE_GUARD_PAGES_H
-#define WHARF_SERVE_GUARD_PAGES_H
+#pragma once
 
 #include "core/host/lease/guard_run.h"
 #include "core/serve/metrics/metrics.h"
@@ -12,5 +11,3 @@
 bool guard_page_alive(const struct guard_status *status, int64_t now_ns, struct buffer *out);
 bool guard_page_ready(const struct guard_status *status, int64_t now_ns, struct buffer *out);
 void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out);
-
-#endif

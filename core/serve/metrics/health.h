@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the host is ready, and if not, why. A lost worker is normal operation: once the host has been in
 // sync, only the management cluster can make the host unready.
-#ifndef WHARF_SERVE_HEALTH_H
-#define WHARF_SERVE_HEALTH_H
+#pragma once
 
 #include "core/host/host.h"
 
@@ -14,5 +13,3 @@ bool health_alive(int64_t stalled_ns, struct buffer *out);
 // Appends "ok\n", or one line a reason; and a line for each refused worker. `been_in_sync` is kept by the caller from
 // call to call, false at first.
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out);
-
-#endif

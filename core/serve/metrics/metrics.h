@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's metrics as Prometheus text (exposition format 0.0.4). Pure: everything printed comes from the arguments.
 // docs/metrics.md has the list.
-#ifndef WHARF_SERVE_METRICS_H
-#define WHARF_SERVE_METRICS_H
+#pragma once
 
 #include "core/host/host.h"
 
@@ -21,5 +20,3 @@ void metrics_process_read(struct metrics_process *out);
 // ERROR_LIMIT: the text does not fit the buffer, or memory ran out.
 struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
                             struct buffer *out);
-
-#endif

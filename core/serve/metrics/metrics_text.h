@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exposition format: families, series and samples.
-#ifndef WHARF_SERVE_METRICS_TEXT_H
-#define WHARF_SERVE_METRICS_TEXT_H
+#pragma once
 
 #include "core/serve/metrics/metrics.h"
 
@@ -32,5 +31,3 @@ void metrics_print_families(const struct host_snapshot *s, struct buffer *out);
 
 // metrics.c
 void metrics_print_process(const struct metrics_process *process, struct buffer *out);
-
-#endif

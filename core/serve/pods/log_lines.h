@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log of one container on the way to a reader: lines get a prefix, and lose the timestamp that was asked for only
 // to resume after a broken connection.
-#ifndef WHARF_SERVE_LOG_LINES_H
-#define WHARF_SERVE_LOG_LINES_H
+#pragma once
 
 #include "core/base/buffer.h"
 
@@ -32,5 +31,3 @@ bool log_lines_put(struct log_lines *lines, const char *bytes, size_t len, log_w
 bool log_lines_end(struct log_lines *lines, log_write write, void *ctx);
 // The log begins again at lines->last: skips lines that the reader already has.
 void log_lines_resume(struct log_lines *lines);
-
-#endif

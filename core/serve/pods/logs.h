@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One reader of the logs of a mirror's pods: a thread with a connection of its own to the worker, so that a slow client
 // holds back nothing but this connection.
-#ifndef WHARF_SERVE_LOGS_H
-#define WHARF_SERVE_LOGS_H
+#pragma once
 
 #include "core/serve/http/server.h"
 #include "core/serve/http/stream.h"
@@ -64,5 +63,3 @@ void logs_close_sources(struct log_session *session);
 // Gives up logs that the worker has not opened in time: a server may accept a connection and say nothing.
 void logs_expire(struct log_session *session, int64_t now_ns);
 size_t logs_count(const struct log_session *session, enum log_state state);
-
-#endif

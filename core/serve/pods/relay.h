@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes bytes on between a client's socket and a tunnel, in both directions, through buffers of fixed size.
-#ifndef WHARF_SERVE_RELAY_H
-#define WHARF_SERVE_RELAY_H
+#pragma once
 
 #include "core/kube/transport/tunnel.h"
 #include "core/serve/access/grants.h"
@@ -16,5 +15,3 @@ struct relay {
 };
 // Until one side ends, *stop, or the grant is lost: the client gets the reason as a WebSocket's close then.
 void relay_run(const struct relay *relay);
-
-#endif

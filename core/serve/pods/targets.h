@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mirror of a workload for /pods, /logs and /exec: the worker, over a separate connection, and the pods.
-#ifndef WHARF_SERVE_TARGETS_H
-#define WHARF_SERVE_TARGETS_H
+#pragma once
 
 #include "core/host/io/blocking_client.h"
 #include "core/host/pods/pods.h"
@@ -39,5 +38,3 @@ void target_describe(const struct target *target, struct buffer *out);
 struct error *target_pod(const struct target *target, const char *name, const struct pod **out);
 // The container of this name, or the pod's default one. ERROR_INVALID: the pod has no such container.
 struct error *target_container(const struct pod *pod, const char *name, const struct pod_container **out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page at "/": one HTML document without external references, built from core/serve/ui/ into the program.
-#ifndef WHARF_SERVE_UI_H
-#define WHARF_SERVE_UI_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -15,5 +14,3 @@ struct ui {
 
 // Computes the policy. An error means that the program was built wrongly.
 struct error *ui_open(struct ui *ui);
-
-#endif

@@ -50,8 +50,7 @@
 //     - new enumerators may be passed to an adapter only where its comment says "unknown values: ...".
 //   So an adapter built against 1.0 runs on any host 1.x, and one built against 1.x says what it needs.
 
-#ifndef WHARF_ADAPTER_H
-#define WHARF_ADAPTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -510,6 +509,4 @@ WHARF_EXPORT extern const wharf_module wharf_module_v1;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

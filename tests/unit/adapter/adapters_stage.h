@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters for tests of the loader: real shared objects, and copies of them in a folder of the test's own.
-#ifndef WHARF_TESTS_ADAPTERS_STAGE_H
-#define WHARF_TESTS_ADAPTERS_STAGE_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
@@ -35,5 +34,3 @@ void drop(struct wanted *adapter);
 struct adapters *load(const struct wanted *list, size_t count, struct problems *problems);
 // Loads it alone: the one problem contains these texts.
 void assert_refused(struct wanted *adapter, const char *const expected[3]);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads a configuration from text.
-#ifndef WHARF_TESTS_CONFIG_LOAD_H
-#define WHARF_TESTS_CONFIG_LOAD_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/config/config.h"
@@ -45,5 +44,3 @@ static inline void expect_problem(const char *text, const char *const *says) {
     problems_free(&problems);
     config_free(config);
 }
-
-#endif

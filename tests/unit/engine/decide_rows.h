@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of facts about one workload, and the action that must follow.
-#ifndef WHARF_TESTS_DECIDE_ROWS_H
-#define WHARF_TESTS_DECIDE_ROWS_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/engine/decide/decide.h"
@@ -105,5 +104,3 @@ static void check_rows(const struct row *rows, size_t count) {
 #define UNPROVEN(c, n) .cluster = (c), .present = true, .of_workload = true, .attempt = (n)
 #define MIRROR(c, n) UNPROVEN(c, n), .proven = true
 #define ABSENT(c) .cluster = (c)
-
-#endif

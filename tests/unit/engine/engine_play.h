@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine between simulated clusters: a management cluster and two workers, which store Jobs and answer at once, and
 // third parties. Only the test causes events.
-#ifndef WHARF_TESTS_ENGINE_PLAY_H
-#define WHARF_TESTS_ENGINE_PLAY_H
+#pragma once
 
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
@@ -311,5 +310,3 @@ static inline size_t play_told(const struct play *play, const char *beginning) {
         count += text_has_prefix(play->notes[i], beginning);
     return count;
 }
-
-#endif

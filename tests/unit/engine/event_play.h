@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine with events that a test posts one by one, in any order. Commands are counted, and answered only by the
 // test.
-#ifndef WHARF_TESTS_EVENT_PLAY_H
-#define WHARF_TESTS_EVENT_PLAY_H
+#pragma once
 
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
@@ -230,5 +229,3 @@ static inline size_t play_times(const struct buffer *in, const char *text) {
         count++;
     return count;
 }
-
-#endif

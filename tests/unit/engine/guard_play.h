@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's and the guard's state machines of docs/fencing.md, with Leases between them, each with a clock of its own.
-#ifndef WHARF_UNIT_ENGINE_GUARD_PLAY_H
-#define WHARF_UNIT_ENGINE_GUARD_PLAY_H
+#pragma once
 
 #include "core/engine/fence/guard.h"
 #include "core/engine/mirror/mirror.h"
@@ -228,5 +227,3 @@ static int64_t time_to_fence_ns(struct play *play) {
         pass(play, STEP_NS);
     return fences(play) ? play->now_ns - begun_ns : INT64_MAX;
 }
-
-#endif

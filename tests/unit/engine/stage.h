@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine alone between clusters in memory, on virtual time: requests are answered a millisecond later, changes in a
 // cluster are reported as by a watch (in workers: of objects with the host's label). Tests act for all others.
-#ifndef WHARF_TESTS_STAGE_H
-#define WHARF_TESTS_STAGE_H
+#pragma once
 
 #include "core/engine/engine.h"
 #include "core/engine/mirror/mirror.h"
@@ -82,5 +81,3 @@ bool stage_finished(struct stage *stage, const char *name);                     
 size_t stage_told(const struct stage *stage, const char *text); // how many Events have this in them
 unsigned stage_attempt(struct stage *stage, const char *name);
 size_t stage_where(struct stage *stage, const char *name); // the worker that its annotation names, 0: none
-
-#endif

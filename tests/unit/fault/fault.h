@@ -2,8 +2,7 @@
 // Makes allocations fail. The programs of this folder are linked with --wrap for the allocating functions
 // (tests/fault.mk), so that every call from the core passes through here; libraries' own calls do not. What was handed
 // out is remembered until it is freed, so that a leak is noticed at the very failure that causes it.
-#ifndef TESTS_UNIT_FAULT_FAULT_H
-#define TESTS_UNIT_FAULT_FAULT_H
+#pragma once
 
 #include "core/base/error.h"
 
@@ -38,5 +37,3 @@ struct fault_case {
 
 // Fails the test (cmocka) unless each failure leads to ERROR_NO_MEMORY or to the right result, without a leak.
 void fault_try(const struct fault_case *c);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates as the engine fills them, for the tests of dispatching.
-#ifndef WHARF_TESTS_DISPATCH_PLAY_H
-#define WHARF_TESTS_DISPATCH_PLAY_H
+#pragma once
 
 #include "core/host/turn/dispatch.h"
 
@@ -88,5 +87,3 @@ static inline void play_relist(struct update *update, size_t cluster, size_t kin
     update->relists = play_room(update->relists, update->n_relists, sizeof *update->relists);
     update->relists[update->n_relists++] = (struct relist){cluster, kind};
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random JSON text and values from a seed, with what is nasty in either.
-#ifndef WHARF_TESTS_JSON_GENERATE_H
-#define WHARF_TESTS_JSON_GENERATE_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/text.h"
@@ -135,5 +134,3 @@ static inline struct json *generate_value(struct random *random, unsigned depth)
     error_free(error);
     return value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values from text and text from values. (tests/unit/quoted.h reads ' as ", here a text is what it is.)
-#ifndef WHARF_TESTS_JSON_VALUES_H
-#define WHARF_TESTS_JSON_VALUES_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/json/json.h"
@@ -28,5 +27,3 @@ static inline void assert_text(const struct json *value, const char *expected) {
     AUTO_TEXT text = json_text(value, NULL);
     assert_string_equal(text, expected);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transport that sends nothing: it keeps what was submitted, and the test says how each exchange goes on.
-#ifndef WHARF_TESTS_FAKE_TRANSPORT_H
-#define WHARF_TESTS_FAKE_TRANSPORT_H
+#pragma once
 
 #include "core/kube/transport/transport.h"
 
@@ -140,5 +139,3 @@ static inline bool fake_data(struct fake_transport *fake, size_t number, const c
         fake_break(fake, number, 200);
     return go_on;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One test server with one curl transport to it, and what the handlers of an exchange were told.
-#ifndef WHARF_TESTS_NET_WORLD_H
-#define WHARF_TESTS_NET_WORLD_H
+#pragma once
 
 #include "core/base/buffer.h"
 #include "core/base/text.h"
@@ -85,5 +84,3 @@ void ask(struct answer *answer, struct world *world, const struct http_request *
             assert_true(clock_now().mono_ns - begin_ns < PATIENCE);                                                    \
         }                                                                                                              \
     } while (0)
-
-#endif

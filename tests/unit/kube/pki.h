@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates for tests, made on the spot.
-#ifndef WHARF_TESTS_PKI_H
-#define WHARF_TESTS_PKI_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct pki_request {
 // Aborts when it cannot.
 struct pki_pair pki_make(const struct pki_request *request);
 void pki_free(struct pki_pair *pair);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credential plugins as shell scripts in a folder of their own.
-#ifndef WHARF_TESTS_PLUGIN_KIT_H
-#define WHARF_TESTS_PLUGIN_KIT_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
@@ -94,5 +93,3 @@ static inline struct exec_plugin *plugin_kit_make(const struct plugin_kit *kit, 
 }
 
 #define with_kit(test) cmocka_unit_test_setup_teardown(test, plugin_kit_setup, plugin_kit_teardown)
-
-#endif

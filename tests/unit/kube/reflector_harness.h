@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reflector on a fake transport and virtual time; what it tells is written down as text: "seen n/a@5;".
-#ifndef WHARF_TESTS_REFLECTOR_HARNESS_H
-#define WHARF_TESTS_REFLECTOR_HARNESS_H
+#pragma once
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -221,5 +220,3 @@ static inline void connect(struct harness *harness) {
     expect(harness, "listing;seen a@3;listed v1;CONNECTED;");
     pass(harness, 5 * CLOCK_SECOND);
 }
-
-#endif

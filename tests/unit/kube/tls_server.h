@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP/1.1 server on 127.0.0.1 for tests, with or without TLS, which does exactly what its test says, also what
 // no real server would. A thread for each connection.
-#ifndef WHARF_TESTS_TLS_SERVER_H
-#define WHARF_TESTS_TLS_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool peer_is_gone(const struct peer *peer);        // something could not be sen
 const char *peer_name(const struct peer *peer);    // CN of the client's certificate, "" without
 void peer_wait_closed(struct peer *peer);          // until the client closed the connection
 void peer_relay(struct peer *peer, unsigned port); // a plain peer with a port of this machine, until one of them closes
-
-#endif

@@ -2,8 +2,7 @@
 // A minimal Job controller of a worker that writes the same histories as the real one: it starts and stops pods, which
 // succeed and fail at random, and writes conditions and times in the order of
 // kubernetes pkg/controller/job/job_controller.go.
-#ifndef WHARF_TESTS_JOB_CONTROLLER_H
-#define WHARF_TESTS_JOB_CONTROLLER_H
+#pragma once
 
 #include "core/base/text.h"
 #include "core/json/pointer.h"
@@ -198,5 +197,3 @@ static inline void controller_turn(struct controlled *c, struct random *random, 
     }
     controller_write(c);
 }
-
-#endif

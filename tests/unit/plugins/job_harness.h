@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Job adapter as it is shipped (build/adapters/job.so), called as the host calls it.
-#ifndef WHARF_TESTS_JOB_HARNESS_H
-#define WHARF_TESTS_JOB_HARNESS_H
+#pragma once
 
 #include "core/adapter/owed_status.h"
 #include "core/adapter/services.h"
@@ -133,5 +132,3 @@ static inline struct json *harness_update(const struct json *workload, const str
     json_free(desired);
     return NULL;
 }
-
-#endif

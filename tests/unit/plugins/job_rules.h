@@ -2,8 +2,7 @@
 // Validation of a batch/v1 Job by the API server: kubernetes pkg/registry/batch/job/strategy.go and
 // pkg/apis/batch/validation/validation.go, reimplemented so that the adapter is tested independently. Each function
 // returns NULL, or the rule that is violated.
-#ifndef WHARF_TESTS_JOB_RULES_H
-#define WHARF_TESTS_JOB_RULES_H
+#pragma once
 
 #include "core/base/clock.h"
 #include "core/json/json.h"
@@ -241,5 +240,3 @@ static inline const char *rules_spec(const struct json *old, const struct json *
             return "labels that the server generates";
     return NULL;
 }
-
-#endif

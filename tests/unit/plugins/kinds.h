@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the tests of all kinds: the shipped adapters, loaded as by the host, and a fixture in the course of a
 // story. Everything here fails the running test with the position in the fixture.
-#ifndef WHARF_TESTS_KINDS_H
-#define WHARF_TESTS_KINDS_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/engine/mirror/mirror.h"
@@ -60,5 +59,3 @@ void kinds_fail(const struct tale *tale, const char *format, ...) __attribute__(
 
 // Plays a story from beginning to end.
 void kinds_tell(const struct kind *kind, const struct fixture *fixture, const struct story *story);
-
-#endif

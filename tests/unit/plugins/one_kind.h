@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kind of a shipped adapter, for tests that call its functions.
-#ifndef WHARF_TESTS_ONE_KIND_H
-#define WHARF_TESTS_ONE_KIND_H
+#pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
@@ -42,5 +41,3 @@ static inline const wharf_kind *find_kind(const char *adapter, const char *name)
     assert_non_null(*kind);
     return *kind;
 }
-
-#endif

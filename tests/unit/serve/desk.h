@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API in front of an engine between clusters in memory, for tests.
-#ifndef TESTS_UNIT_SERVE_DESK_H
-#define TESTS_UNIT_SERVE_DESK_H
+#pragma once
 
 #include "core/kube/client/client.h"
 #include "core/serve/api/api.h"
@@ -183,5 +182,3 @@ static inline void submit(struct desk *desk, const char *name) {
     stage_submit(&desk->stage, name, "");
     stage_run(&desk->stage, 200 * CLOCK_MS);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host_snapshot of a management cluster and two workers with one kind, for the tests of core/serve.
-#ifndef TESTS_UNIT_SERVE_SNAPSHOT_H
-#define TESTS_UNIT_SERVE_SNAPSHOT_H
+#pragma once
 
 #include "core/host/host.h"
 
@@ -38,5 +37,3 @@ static inline void fake_init(struct fake *fake) {
         .in_sync = true,
     };
 }
-
-#endif

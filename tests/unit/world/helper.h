@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tests of the world have in common: one cluster, virtual time, requests in one line.
-#ifndef WHARF_TESTS_UNIT_WORLD_HELPER_H
-#define WHARF_TESTS_UNIT_WORLD_HELPER_H
+#pragma once
 
 // clang-format off
 #include <setjmp.h>
@@ -95,5 +94,3 @@ static inline const struct json *condition_of(const struct json *value, const ch
 static inline bool is_true(const struct json *value, const char *type) {
     return strcmp(json_string_or(json_get(condition_of(value, type), "status"), ""), "True") == 0;
 }
-
-#endif
