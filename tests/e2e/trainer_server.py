@@ -35,7 +35,7 @@ class Trainer:
     def __init__(self, cluster):
         folder = os.environ.get("WHARF_CONTROLLERS", "/usr/local/wharf-controllers")
         program = os.path.join(folder, _NAME)
-        if not os.access(program, os.X_OK):
+        if not os.path.isfile(program) or not os.access(program, os.X_OK):
             raise Skip(f"no {_NAME} in {folder}")
         own = cluster.path(f"trainer-{free_port()}")
         # The certificate of its webhook's server is looked for below TMPDIR.
