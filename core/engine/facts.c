@@ -52,14 +52,14 @@ const char *facts_worker_name(const struct engine *engine, const struct entry *e
     return unknown_name(entry);
 }
 
-static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
+static void report_quarantined(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
-        bool held = decide_is_held(facts, &m->facts);
-        if (held == m->unproven_reported)
+        bool quarantined = decide_is_quarantined(facts, &m->facts);
+        if (quarantined == m->quarantine_reported)
             continue;
-        m->unproven_reported = held;
-        engine->stats.clusters[m->facts.cluster].unproven += held ? 1 : UINT64_MAX;
-        if (held)
+        m->quarantine_reported = quarantined;
+        engine->stats.clusters[m->facts.cluster].quarantined += quarantined ? 1 : UINT64_MAX;
+        if (quarantined)
             report_event(
                 engine, entry, true, "MirrorHeld", "Place",
                 "cluster %s has a mirror of attempt %u that the annotations do not name and that cannot be proven to "
@@ -103,6 +103,6 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     if (placed)
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
-    report_held(engine, entry, &facts);
+    report_quarantined(engine, entry, &facts);
     return decide_with_view(engine, entry, facts);
 }

@@ -91,7 +91,7 @@ struct stats_cluster {
     uint64_t status_bytes;  // of objects written for statuses of its mirrors
     uint64_t statuses_wait; // 1: over the limit, see status_budget.h
     uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.h)
-    uint64_t unproven;      // unproven mirrors: neither adopted nor deleted
+    uint64_t quarantined;   // mirrors: neither adopted nor deleted until proven
 };
 
 struct stats_kind {

@@ -63,13 +63,13 @@ static struct action finished(const struct decide_facts *f) {
     return action_on_mirror(ACTION_DELETE, m, "finished");
 }
 
-// An unproven mirror that may be the workload's and blocks the workload; or NULL.
-static const struct mirror_facts *unproven(const struct decide_facts *f) {
+// A quarantined mirror that blocks the workload; or NULL.
+static const struct mirror_facts *quarantined(const struct decide_facts *f) {
     if (decide_placed(f))
         return NULL;
     int64_t waiting_ns = CLOCK_NEVER;
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
-        if (decide_is_held(f, m) && (decide_is_there(f, m) || decide_may_run(f, m, &waiting_ns)))
+        if (decide_is_quarantined(f, m) && (decide_is_there(f, m) || decide_may_run(f, m, &waiting_ns)))
             return m;
     return NULL;
 }
@@ -91,10 +91,10 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return decide_place(f, w->cluster, w->attempt, "another writer changed the annotations");
     if (disputed)
         return decide_for_disputed(f, current);
-    const struct mirror_facts *held = unproven(f);
-    if (held) {
+    const struct mirror_facts *blocking = quarantined(f);
+    if (blocking) {
         struct action copy = decide_status(f, waiting_text(WAITING_PROOF));
-        return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_PROOF, held->cluster) : copy;
+        return copy.type == ACTION_NONE && !copy.waiting ? action_blocked(WAITING_PROOF, blocking->cluster) : copy;
     }
     if (w->attempt != 0)
         return decide_for_placed(f, stale_pending);

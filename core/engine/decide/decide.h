@@ -239,9 +239,9 @@ const char *waiting_text(enum waiting waiting);
 // Each worker has a reason of its own not to accept the workload.
 bool waiting_is_for_a_worker(enum waiting waiting);
 
-// An unproven mirror that the annotations do not name. The host neither adopts nor deletes such a mirror, and creates
-// no other one unless the annotated mirror exists.
-bool decide_is_held(const struct decide_facts *facts, const struct mirror_facts *mirror);
+// A quarantined mirror: unproven, and not named by the annotations. The host neither adopts nor deletes such a mirror,
+// and creates no other one unless the annotated mirror exists.
+bool decide_is_quarantined(const struct decide_facts *facts, const struct mirror_facts *mirror);
 
 // The mirror that the annotations name; NULL: absent.
 const struct mirror_facts *decide_placed(const struct decide_facts *facts);

@@ -16,7 +16,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     return m->attempt == w->attempt || (m->proven && decide_is_there(f, current) && !current->being_deleted);
 }
 
-bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) {
+bool decide_is_quarantined(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->workload->exists && m->present && m->of_workload && !m->proven && m != decide_placed(f) &&
            !is_unwanted(f, m);
 }
@@ -35,9 +35,9 @@ bool decide_may_run(const struct decide_facts *f, const struct mirror_facts *m, 
     return !decide_is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
 }
 
-// Unproven, and being deleted, as Event MirrorHeld requests.
-static bool is_held_and_deleted(const struct decide_facts *f, const struct mirror_facts *m) {
-    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy;
+// Quarantined, and being deleted, as Event MirrorHeld requests.
+static bool is_quarantined_and_deleted(const struct decide_facts *f, const struct mirror_facts *m) {
+    return decide_is_quarantined(f, m) && m->being_deleted && m->finalizer && !m->busy;
 }
 
 struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
@@ -48,7 +48,7 @@ struct action decide_remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!is_unwanted(f, m)) {
             if (m != decide_placed(f) && (decide_is_there(f, m) || decide_may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
-            if (!is_held_and_deleted(f, m))
+            if (!is_quarantined_and_deleted(f, m))
                 continue;
             if (!decide_is_usable(f, m->cluster) || !f->management_listed)
                 *is_blocked = true;

@@ -28,12 +28,8 @@ bool kueue_may_own(const char *managed_by, const struct json *object) {
 }
 
 static bool request_owner(struct engine *engine, struct entry *entry, const char *path, char **checks) {
-    entry->busy = command_send(
-        engine, entry,
-        &(struct command_spec){.type = REQUEST_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
-    if (!entry->busy)
-        entry->workload->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
-    return entry->busy;
+    struct request_in_flight request = {.type = REQUEST_OWNER, .path = path, .offered = checks};
+    return command_send_about(engine, entry, NULL, &request);
 }
 
 bool kueue_is_admitted(const struct entry *entry) {

@@ -221,13 +221,12 @@ static void write_active(struct engine *engine, struct entry *entry, struct mirr
                                  "\":%s}},\"spec\":{\"active\":%s}}",
                                  kueue_status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
     kueue_status->busy = body && command_send(engine, entry,
-                                              &(struct command_spec){.type = REQUEST_ACTIVE,
-                                                                     .verb = VERB_MERGE_PATCH,
-                                                                     .cluster = mirror->facts.cluster,
-                                                                     .path = kueue_status->name,
-                                                                     .version = kueue_status->version,
-                                                                     .body = body,
-                                                                     .body_len = strlen(body)});
+                                              &(struct request_in_flight){.type = REQUEST_ACTIVE,
+                                                                          .cluster = mirror->facts.cluster,
+                                                                          .path = kueue_status->name,
+                                                                          .version = kueue_status->version,
+                                                                          .body = body,
+                                                                          .body_len = strlen(body)});
     if (kueue_status->busy)
         entry->lookups++;
     else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotations that record where a workload is placed.
-#include "core/engine/observe/observe_parts.h"
+#include "core/engine/observe/observe.h"
 
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/facts.h"
@@ -20,10 +20,11 @@ uint32_t observe_annotated_cluster(const struct engine *engine, const struct jso
     return DECIDE_UNKNOWN_CLUSTER;
 }
 
-// An annotation's value, shortened for a message.
-static void written(const struct json *object, const char *key, char out[64]) {
-    const char *text = object_annotation(object, key);
-    text_copy(out, 64, text ? text : "nothing");
+#define SHOWN_MAX 64
+
+// The value of a label or annotation, shortened for a message.
+static void copy_shown(const char *value, char out[SHOWN_MAX]) {
+    text_copy(out, SHOWN_MAX, value ? value : "nothing");
 }
 
 static bool is_over(const struct entry *entry, const struct mirror *placed) {
@@ -35,49 +36,54 @@ static bool is_over(const struct entry *entry, const struct mirror *placed) {
 // does not last, only the annotation. Workloads placed before the label existed have none.
 static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                         bool was) {
+    struct workload_facts *w = &entry->workload->facts;
     const char *label = object_label(object, MARK_CLUSTER);
     const struct mirror *m = facts_placed_mirror(entry);
-    if (!m || !m->facts.proven || cluster != entry->workload->facts.cluster || is_over(entry, m))
+    if (!m || !m->facts.proven || cluster != w->cluster || is_over(entry, m))
         return;
     const char *name = engine->clusters[m->facts.cluster].name;
     bool right = text_equal(label, name);
     bool restored = !right && (label || entry->workload->labelled);
     entry->workload->labelled |= right;
-    if (!restored || (!was && throttle_is_hot(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE)))
+    if (!restored || (!was && throttle_is_hot(&w->restores, engine->now.mono_ns, RESTORES_FREE)))
         return;
-    entry->workload->facts.misplaced = true;
+    w->misplaced = true;
     if (was)
         return;
-    char shown[64];
-    text_copy(shown, sizeof shown, label ? label : "nothing");
-    throttle_next(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    char shown[SHOWN_MAX];
+    copy_shown(label, shown);
+    throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
     report_event(engine, entry, true, "LabelRestored", "Place",
                  "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
                  shown, name);
 }
 
+static bool is_requested(const struct workload *w, uint32_t cluster, uint32_t attempt) {
+    return cluster == w->requested_cluster && attempt == w->requested_attempt;
+}
+
 void observe_check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                                uint32_t attempt) {
-    bool was = entry->workload->facts.misplaced;
-    entry->workload->facts.misplaced = false;
-    if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves it, or did
+    struct workload_facts *w = &entry->workload->facts;
+    bool was = w->misplaced;
+    w->misplaced = false;
+    if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves the workload, or did
         return;
     const struct mirror *m = facts_placed_mirror(entry);
-    if ((cluster == entry->workload->facts.cluster && attempt == entry->workload->facts.attempt) ||
-        (cluster == entry->workload->requested_cluster && attempt == entry->workload->requested_attempt) ||
+    if ((cluster == w->cluster && attempt == w->attempt) || is_requested(entry->workload, cluster, attempt) ||
         is_over(entry, m)) {
         check_label(engine, entry, object, cluster, was);
         return;
     }
     if (!m || !m->facts.proven)
         return;
-    entry->workload->facts.misplaced = true;
+    w->misplaced = true;
     if (was)
         return;
-    char name[64], number[64];
-    written(object, MARK_CLUSTER, name);
-    written(object, MARK_ATTEMPT, number);
-    throttle_next(&entry->workload->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    char name[SHOWN_MAX], number[SHOWN_MAX];
+    copy_shown(object_annotation(object, MARK_CLUSTER), name);
+    copy_shown(object_annotation(object, MARK_ATTEMPT), number);
+    throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
     report_event(engine, entry, true, "AnnotationsRestored", "Place",
                  MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
                               " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
@@ -94,8 +100,7 @@ void observe_read_unknown(struct engine *engine, struct entry *entry, const stru
 
 void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
     struct workload_facts *w = &entry->workload->facts;
-    bool requested =
-        attempt && cluster == entry->workload->requested_cluster && attempt == entry->workload->requested_attempt;
+    bool requested = attempt && is_requested(entry->workload, cluster, attempt);
     bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
     if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
         return;

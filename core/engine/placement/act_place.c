@@ -72,19 +72,14 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
         queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
         return true;
     }
-    entry->busy =
-        command_send(engine, entry,
-                     &(struct command_spec){.type = REQUEST_PLACE,
-                                            .verb = VERB_MERGE_PATCH,
-                                            .body = body,
-                                            .body_len = (size_t)len,
-                                            .attempt = action->attempt,
-                                            .was_clean = !entry_mirror(entry, action->cluster) ||
-                                                         !entry_mirror(entry, action->cluster)->doc.text.own});
-    if (!entry->busy) {
-        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
+    struct request_in_flight request = {.type = REQUEST_PLACE,
+                                        .body = body,
+                                        .body_len = (size_t)len,
+                                        .attempt = action->attempt,
+                                        .was_clean = !entry_mirror(entry, action->cluster) ||
+                                                     !entry_mirror(entry, action->cluster)->doc.text.own};
+    if (!command_send_about(engine, entry, NULL, &request))
         return true;
-    }
     if (action->attempt != entry->workload->facts.attempt)
         attempt_history_leaves(entry, why_it_leaves(engine, entry));
     note_given_up(engine, entry, action);

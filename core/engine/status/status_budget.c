@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/status/status_budget.h"
+#include "core/engine/status/status.h"
 
 #include "core/base/bucket.h"
 #include "core/engine/report/report.h"
 
-// Bytes come back over time, and so many seconds' worth can be taken at once. An API server compacts every 5 minutes,
-// so a version of an object takes space for up to 10: with 1 MiB a second a worker takes up to 856 MiB.
+// The budget of bytes grows with time, up to this many seconds' worth. An API server compacts every 5 minutes, so a
+// version of an object takes space for up to 10: with 1 MiB a second a worker takes up to 856 MiB.
 #define BYTES_BURST_NS (256 * CLOCK_SECOND)
-// A worker that took more waits for so much, so that not all its workloads are looked at for each write.
+// The pause of a worker over the budget, so that the host does not try all waiting workloads after each write.
 #define BYTES_PAUSE_NS (5 * CLOCK_SECOND)
-#define CROWD 6000 // of workloads that wait together, those that have changed less come first, within a second
+#define CROWD 6000 // spreads waiting workloads over a second: those with fewer changes come first
 
 // 20 writes at once, then one a second; after a minute of that one in 5 s, after ten one in 30 s.
 static const struct {
@@ -23,13 +23,13 @@ static int64_t changes_at_ns(const struct status_budget *budget) {
     return at_ns;
 }
 
-// Whose bytes they are; 0: no worker's.
+// The worker that causes the writes; 0: none.
 static uint32_t charged_cluster(const struct entry *entry) {
     return entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->facts.cluster;
 }
 
-// Those that do not wait are bounded as well: an author may have many workloads there, and a worker may say that all
-// are over.
+// Statuses that do not wait have a bound as well: an author may have many workloads in a worker, and the worker may
+// report the end of all.
 static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entry, bool passes) {
     uint32_t cluster = charged_cluster(entry);
     if (cluster == 0 || engine->settings.status_bytes == 0)
@@ -41,18 +41,18 @@ static int64_t bytes_at_ns(const struct engine *engine, const struct entry *entr
     return clock_later(bytes->closed_until_ns, bytes->full_ns - BYTES_BURST_NS) + used_ns / CROWD;
 }
 
-// A final status is one only once: a finished workload may get others.
+// Only the first final status of an attempt passes: a finished workload may get further ones.
 static bool passes(const struct entry *entry, const struct decide_facts *facts) {
     const struct mirror_facts *m = decide_followed(facts);
-    bool final = m ? m->finished : decide_has_final_status(&entry->workload->facts);
-    uint32_t attempt = entry->workload->facts.attempt;
-    return entry->workload->status.budget.first_attempt != attempt ||
-           (final && entry->workload->status.budget.final_attempt != attempt);
+    bool final = m ? m->finished : decide_has_final_status(facts->workload);
+    const struct status_budget *budget = &entry->workload->status.budget;
+    uint32_t attempt = facts->workload->attempt;
+    return budget->first_attempt != attempt || (final && budget->final_attempt != attempt);
 }
 
 void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     facts->changes_at_ns = changes_at_ns(&entry->workload->status.budget);
-    if (!entry->workload->facts.status_due && !entry->workload->facts.status_held)
+    if (!facts->workload->status_due && !facts->workload->status_held)
         return;
     facts->status_passes = passes(entry, facts);
     facts->bytes_at_ns = bytes_at_ns(engine, entry, facts->status_passes);
@@ -77,7 +77,7 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
     bytes->reported = true;
 }
 
-// After a minute of too many changes, until there are tokens for half as many again.
+// Reports once, after a minute of too many changes; again after half of the tokens have come back.
 static void report_changes(struct engine *engine, struct entry *entry) {
     struct status_budget *budget = &entry->workload->status.budget;
     int64_t tokens = tiers[1].burst - (budget->full_ns[1] - engine->now.mono_ns) / tiers[1].token_ns;

@@ -65,7 +65,7 @@ struct mirror {
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // an operator annotated the mirror for deletion
-    bool unproven_reported : 1;       // see decide_is_held; reported
+    bool quarantine_reported : 1;     // see decide_is_quarantined
     bool was_of_workload : 1;         // of a workload that this process has seen
     bool unmarked : 1;                // identified by uid: marks are missing, and watches may not show the mirror
     bool outdated : 1;                // deleted while a request about the mirror was in flight

@@ -41,32 +41,25 @@ static struct json *status_of(const struct mirror_context *context, const char *
 
 bool give_up(struct engine *engine, struct entry *entry) {
     AUTO_BUFFER(message, 8192);
-    struct adapter_call call;
     char after[CLOCK_RFC3339_MAX];
     clock_duration_text(entry->workload->unstarted->give_up_at_ns - entry->workload->unstarted->since_ns, after);
     buffer_printf(&message, "no worker has started it within %s; ", after);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &message);
-    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_context context = call_context(engine, entry, NULL, &call);
+    AUTO_CALL call;
+    struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     AUTO_JSON status = message.len > 0 ? status_of(&context, message.data) : NULL;
     AUTO_JSON patch = NULL;
     uint64_t wanted = status ? json_hash(status) : 0;
     bool written = status && mirror_status_patch(&context, status, &patch) == WHARF_OK && patch;
-    adapter_call_end(&call);
     if (!written) {
         entry->workload->unstarted->gave_up = true;
         report(engine, entry, message.len > 0 ? message.data : "no worker accepts it",
                ". It is tried again when annotation " MARK_RETRY " is written, or a worker joins");
         return true;
     }
-    bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    if (!command_send_patch(engine, entry, NULL, patch,
-                            (struct command_spec){.type = REQUEST_STATUS,
-                                                  .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
-                                                  .patch_hash = mirror_patch_hash(patch),
-                                                  .wanted = wanted}))
-        queue_retry_soon(engine, &entry->workload->facts.not_before_ns);
-    else
+    struct request_in_flight request = {
+        .type = REQUEST_STATUS, .patch_hash = mirror_patch_hash(patch), .wanted = wanted};
+    if (command_send_patch(engine, entry, NULL, patch, request))
         report(engine, entry, message.data, "");
     return true;
 }

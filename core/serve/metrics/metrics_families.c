@@ -127,7 +127,7 @@ static const struct family families[] = {
            OVER(OVER_WORKERS), CLUSTER(suspect)),
     FAMILY("wharf_mirrors_unproven",
            "Mirrors that are neither adopted nor deleted, because proof is missing that this host created the mirror.",
-           OVER(OVER_WORKERS), CLUSTER(unproven)),
+           OVER(OVER_WORKERS), CLUSTER(quarantined)),
     FAMILY("wharf_foreign_objects_total",
            "Times that an object with this host's marks and without a valid seal was seen.", OVER(OVER_WORKERS),
            CLUSTER(unsealed)),

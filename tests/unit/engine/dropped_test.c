@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a mirror that its worker does not keep.
-#include "core/engine/mirror/dropped.h"
+#include "core/engine/mirror/mirror_parts.h"
 
 #include "tests/unit/engine/stage.h"
 
