@@ -274,22 +274,19 @@ void inspect_gone(const struct engine *engine, uint64_t since,
     }
 }
 
-static bool is_finished(const struct entry *entry) {
-    return phase_is_final(entry->workload->phase);
-}
-
+// Without a mirror, fills `finished` only.
 static bool fill_mirror(const struct engine *engine, const struct entry *entry, struct mirror_view *out) {
     const struct mirror *mirror = facts_placed_mirror(entry);
+    *out = (struct mirror_view){.finished = phase_is_final(entry->workload->phase)};
     if (!mirror)
         return false;
     const char *version = cluster_watch(engine, mirror->facts.cluster, entry->kind)->version;
-    *out = (struct mirror_view){.cluster = mirror->facts.cluster,
-                                .cluster_name = engine->clusters[mirror->facts.cluster].name,
-                                .uid = mirror->uid,
-                                .version = version ? version : "",
-                                .reduced = mirror->reduced,
-                                .attempt = mirror->facts.attempt,
-                                .finished = is_finished(entry)};
+    out->cluster = mirror->facts.cluster;
+    out->cluster_name = engine->clusters[mirror->facts.cluster].name;
+    out->uid = mirror->uid;
+    out->version = version ? version : "";
+    out->reduced = mirror->reduced;
+    out->attempt = mirror->facts.attempt;
     return true;
 }
 
@@ -298,7 +295,6 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
     const struct entry *entry = find_entry(engine, kind, namespace_, name);
     if (!entry)
         return INSPECT_MIRROR_NOT_OURS;
-    *out = (struct mirror_view){.finished = is_finished(entry)};
     return fill_mirror(engine, entry, out) ? INSPECT_MIRROR_FOUND : INSPECT_MIRROR_NONE;
 }
 
@@ -370,43 +366,4 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         worker(ctx, engine->clusters[c].name, &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
     }
     return true;
-}
-
-static struct engine_view view_of(const struct engine *engine, const struct entry *e, char space[254]) {
-    const struct workload *w = e->workload;
-    const struct mirror *current = facts_followed_mirror(engine, e);
-    bool known = w->facts.cluster && w->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
-    entry_namespace(e, space);
-    struct engine_view view = {.kind = e->kind,
-                               .namespace_ = space,
-                               .name = entry_name(e),
-                               .uid = w->uid,
-                               .cluster = known ? engine->clusters[w->facts.cluster].name : NULL,
-                               .attempt = w->facts.attempt,
-                               .phase = (wharf_phase_kind)w->phase,
-                               .mirror =
-                                   current && !current->facts.being_deleted && !current->unmarked ? current->uid : "",
-                               .being_deleted = w->facts.being_deleted,
-                               .suspended = w->facts.suspended,
-                               .told = report_was_made(e),
-                               .wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns,
-                               .why = e->why,
-                               .in_flight = e->busy || e->lookups > 0 || e->node.flow};
-    for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m)) {
-        view.mirrors += m->facts.present;
-        view.in_flight |= m->facts.busy || m->node.flow;
-    }
-    return view;
-}
-
-void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        size_t cursor = 0;
-        for (const struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
-            char space[254];
-            struct engine_view view = view_of(engine, e, space);
-            if (e->workload->facts.exists)
-                visit(ctx, &view);
-        }
-    }
 }

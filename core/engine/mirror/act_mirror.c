@@ -210,11 +210,9 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     struct mirror_context context = call_begin_for_mirror(engine, entry, mirror, WHARF_MIRROR_PRESENT, &call);
     AUTO_MIRROR_RECORD record = {.known = mirror->record, .unsure = mirror->record_unsure, .refused = mirror->refused};
     AUTO_JSON patch = NULL;
-    enum carry_state carry = CARRY_UNKNOWN;
+    mirror->carry = CARRY_UNKNOWN;
     context.record = &record;
-    context.carry = &carry;
     wharf_result result = context.workload && context.mirror ? mirror_patch(&context, &patch) : WHARF_RETRY;
-    mirror->carry = (uint8_t)carry;
     if (call_succeeded(engine, entry, result, &call, "CarryChange", &mirror->denials, &mirror->facts.update_at_ns))
         call_report_message(engine, entry, &call, "CarryChange");
     if (result == WHARF_RETRY)

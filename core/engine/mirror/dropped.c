@@ -105,8 +105,7 @@ static void compare(struct dropped_search *search, const struct json *sent, cons
         compare_members(search, sent, stored, &below);
 }
 
-static size_t find_dropped(const struct kind *kind, const struct json *sent, const struct json *stored,
-                           struct buffer *out) {
+size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out) {
     struct dropped_search search = {.kind = kind, .out = out};
     const struct json *spec = json_get(sent, "spec"), *kept = json_get(stored, "spec");
     if (spec && kept)
@@ -116,10 +115,6 @@ static size_t find_dropped(const struct kind *kind, const struct json *sent, con
     return search.found;
 }
 
-size_t dropped_find(const struct json *sent, const struct json *stored, struct buffer *out) {
-    return find_dropped(NULL, sent, stored, out);
-}
-
 bool dropped_are_refused(const struct engine *engine, const struct entry *entry) {
     return placement_rule_of(engine, entry, NULL, NULL)->require_fields;
 }
@@ -127,13 +122,13 @@ bool dropped_are_refused(const struct engine *engine, const struct entry *entry)
 size_t dropped_of(struct engine *engine, struct entry *entry, const struct json *stored, struct buffer *out) {
     const struct kind *kind = engine->kinds[entry->kind];
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
-    if (!workload || find_dropped(kind, workload, stored, NULL) == 0)
+    if (!workload || dropped_find(kind, workload, stored, NULL) == 0)
         return 0;
     AUTO_CALL call;
     struct mirror_context context = call_begin_for_mirror(engine, entry, NULL, WHARF_MIRROR_NONE, &call);
     AUTO_JSON sent = NULL;
     bool made = context.workload && mirror_make(&context, &sent) == WHARF_OK;
-    return made ? find_dropped(NULL, sent, stored, out) : 0;
+    return made ? dropped_find(NULL, sent, stored, out) : 0;
 }
 
 const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt) {

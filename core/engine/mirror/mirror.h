@@ -11,7 +11,7 @@
 #define MARK_KIND "wharf.dev/kind"       // label of a mirror: plural.group
 #define MARK_ATTEMPT "wharf.dev/attempt" // annotation of both
 #define MARK_CLUSTER "wharf.dev/cluster" // annotation and label of a workload
-#define MARK_RETRY "wharf.dev/retry"     // annotation of a workload, see retry_free
+#define MARK_RETRY "wharf.dev/retry"     // annotation of a workload, see retry_if_due
 #define MARK_CARRIED "wharf.dev/carried" // annotation of a mirror: see struct record
 #define MARK_VERSION "wharf.dev/version" // annotation of a mirror: resourceVersion of the workload at the create
 #define MARK_IMMUTABLE "wharf.dev/rest" // annotation of a mirror: hash of the workload's immutable fields at the create
@@ -96,7 +96,7 @@ struct mirror_context {
     bool had_status;               // the mirror had a status: an empty one was cleared
     bool unfinished;               // the workload has not finished, as far as this host is concerned; false: not known
     struct mirror_record *record;  // NULL: not known, not requested
-    enum carry_state *carry;       // of the mirror: read, and set once known; NULL: compare each time
+    uint8_t *carry;                // enum carry_state of the mirror: read, and set once known; NULL: compare each time
     const struct seal_keys *seals; // NULL, or without a key: mirrors have no seal
     const char *cluster;           // of the mirror, present or future; used with keys only
 };

@@ -26,8 +26,8 @@ void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
 
 // Appends "/spec/failurePolicy, /spec/a, and 2 more": the fields of `sent` that `stored` lacks. Servers may drop empty
 // values (null, false, 0, "", {}, []). Items of lists are compared by name, or by position in lists of equal length.
-// Returns the number of fields.
-size_t dropped_find(const struct json *sent, const struct json *stored, struct buffer *out);
+// `kind` not NULL: removed fields of the kind do not count. `out` may be NULL. Returns the number of fields.
+size_t dropped_find(const struct kind *kind, const struct json *sent, const struct json *stored, struct buffer *out);
 
 // placement.requireFields.
 bool dropped_are_refused(const struct engine *engine, const struct entry *entry);

@@ -22,16 +22,6 @@ struct seal_keys {
     struct key keys[];
 };
 
-// Initialising without a key resets the state to the key set before.
-static bool begin(EVP_MAC_CTX *mac) {
-    return EVP_MAC_init(mac, NULL, 0, NULL) == 1;
-}
-
-static bool finish(EVP_MAC_CTX *mac, unsigned char out[HMAC_LEN]) {
-    size_t len = 0;
-    return EVP_MAC_final(mac, out, &len, HMAC_LEN) == 1 && len == HMAC_LEN;
-}
-
 static bool add(EVP_MAC_CTX *mac, const void *bytes, size_t len) {
     return len == 0 || EVP_MAC_update(mac, bytes, len) == 1;
 }
@@ -42,15 +32,23 @@ static bool add_number(EVP_MAC_CTX *mac, uint32_t number) {
     return add(mac, bytes, sizeof bytes);
 }
 
-// The length comes first, so that different lists of texts never produce the same input.
-static bool add_text(EVP_MAC_CTX *mac, const char *text) {
-    size_t len = strlen(text);
-    return len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, text, len);
+// The HMAC of texts, and of a number unless NULL. The length of each text comes first, so that different lists of texts
+// never produce the same input. EVP_MAC_init without a key resets the state to the key set before.
+static bool compute(EVP_MAC_CTX *mac, const char *const *texts, size_t n, const uint32_t *number,
+                    unsigned char out[HMAC_LEN]) {
+    size_t written = 0;
+    bool ok = EVP_MAC_init(mac, NULL, 0, NULL) == 1;
+    for (size_t i = 0; ok && i < n; i++) {
+        size_t len = strlen(texts[i]);
+        ok = len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, texts[i], len);
+    }
+    return ok && (!number || add_number(mac, *number)) && EVP_MAC_final(mac, out, &written, HMAC_LEN) == 1 &&
+           written == HMAC_LEN;
 }
 
 static bool make_id(struct key *key) {
     unsigned char hmac[HMAC_LEN];
-    bool ok = begin(key->mac) && add_text(key->mac, "wharf.dev/seal key id") && finish(key->mac, hmac);
+    bool ok = compute(key->mac, (const char *const[]){"wharf.dev/seal key id"}, 1, NULL, hmac);
     if (ok)
         text_hex(hmac, ID_HEX / 2, key->id);
     return ok;
@@ -99,10 +97,7 @@ static bool make_with(const struct key *key, const struct seal_subject *s, char 
     const char *const texts[] = {"wharf.dev/seal v1", s->origin, s->kind, s->namespace_, s->name, s->uid, s->cluster};
     unsigned char hmac[HMAC_LEN];
     char hex[2 * HMAC_LEN + 1];
-    bool ok = begin(key->mac);
-    for (size_t i = 0; ok && i < sizeof texts / sizeof texts[0]; i++)
-        ok = add_text(key->mac, texts[i]);
-    if (!ok || !add_number(key->mac, s->attempt) || !finish(key->mac, hmac))
+    if (!compute(key->mac, texts, sizeof texts / sizeof texts[0], &s->attempt, hmac))
         return false;
     text_hex(hmac, sizeof hmac, hex);
     snprintf(out, SEAL_TEXT_MAX, PREFIX "%s:%s", key->id, hex);

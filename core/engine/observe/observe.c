@@ -229,7 +229,7 @@ static void keep_last_state(struct engine *engine, struct entry *entry, struct m
     m->facts.finished = true;
 }
 
-void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+static void on_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     const struct json *value = object->value;
     struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
     if (cluster == ENGINE_MANAGEMENT)
@@ -255,7 +255,7 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
     object_free(object);
 }
 
-void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
+static void on_listed(struct engine *engine, size_t cluster, size_t kind) {
     uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
@@ -270,9 +270,9 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
 
 static void on_event(struct engine *engine, struct engine_event *event) {
     if (event->type == EVENT_LISTED)
-        observe_listed(engine, event->cluster, event->kind);
+        on_listed(engine, event->cluster, event->kind);
     else if (event->type == EVENT_GONE)
-        observe_gone(engine, event->cluster, event->kind, TAKE(event->object));
+        on_gone(engine, event->cluster, event->kind, TAKE(event->object));
     else if (event->object)
         observe_seen(engine, event->cluster, event->kind, TAKE(event->object));
 }

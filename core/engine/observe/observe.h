@@ -15,8 +15,6 @@ enum ownership {
 };
 
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
-void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object);
-void observe_listed(struct engine *engine, size_t cluster, size_t kind);
 // Handles an object from an answer; takes `object`.
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object);
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object,

@@ -32,6 +32,14 @@ static bool is_over(const struct entry *entry, const struct mirror *placed) {
            !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
 }
 
+// The annotations are to be restored. True: this is new, and to be reported.
+static bool begin_restore(const struct engine *engine, struct workload_facts *w, bool was) {
+    w->misplaced = true;
+    if (!was)
+        throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
+    return !was;
+}
+
 // The label repeats the annotation, for selectors. The same patch restores both, with the same delays; if the label
 // does not last, only the annotation. Workloads placed before the label existed have none.
 static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
@@ -47,15 +55,12 @@ static void check_label(struct engine *engine, struct entry *entry, const struct
     entry->workload->labelled |= right;
     if (!restored || (!was && throttle_is_hot(&w->restores, engine->now.mono_ns, RESTORES_FREE)))
         return;
-    w->misplaced = true;
-    if (was)
-        return;
     char shown[SHOWN_MAX];
     copy_shown(label, shown);
-    throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
-    report_event(engine, entry, true, "LabelRestored", "Place",
-                 "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
-                 shown, name);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "LabelRestored", "Place",
+                     "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
+                     shown, name);
 }
 
 static bool is_requested(const struct workload *w, uint32_t cluster, uint32_t attempt) {
@@ -77,17 +82,14 @@ void observe_check_annotations(struct engine *engine, struct entry *entry, const
     }
     if (!m || !m->facts.proven)
         return;
-    w->misplaced = true;
-    if (was)
-        return;
     char name[SHOWN_MAX], number[SHOWN_MAX];
     copy_shown(object_annotation(object, MARK_CLUSTER), name);
     copy_shown(object_annotation(object, MARK_ATTEMPT), number);
-    throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
-    report_event(engine, entry, true, "AnnotationsRestored", "Place",
-                 MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
-                              " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
-                 name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "AnnotationsRestored", "Place",
+                     MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
+                                  " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
+                     name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
 }
 
 void observe_read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {

@@ -203,7 +203,7 @@ bool confirm_read(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-void answer_handle(struct engine *engine, struct engine_event *event) {
+static void on_answer(struct engine *engine, struct engine_event *event) {
     struct engine_requests *table = &engine->request;
     uint64_t id = event->answer.command, place = id & UINT32_MAX;
     struct response *response = event->answer.response;
@@ -248,7 +248,7 @@ void answer_end_requests(struct engine *engine, size_t cluster) {
             .now = engine->now,
             .cluster = cluster,
             .answer = {.command = ((uint64_t)slot->generation << 32) | (i + 1), .response = &response}};
-        answer_handle(engine, &event);
+        on_answer(engine, &event);
         response_clear(&response);
     }
 }
@@ -278,7 +278,7 @@ const struct part part_request = {.name = "requests",
                                   .begin = begin,
                                   .end = end,
                                   .events = PART_EVENT(EVENT_ANSWER),
-                                  .event = answer_handle,
+                                  .event = on_answer,
                                   .requests = ~(PART_REQUEST(REQUEST_WRITER) | PART_REQUEST(REQUEST_ACTIVE)),
                                   .answered = answered,
                                   .turn = pacing_next,

@@ -46,6 +46,7 @@ struct mirror_context call_begin_for_mirror(struct engine *engine, struct entry 
                                    .call = call,
                                    .workload = doc_tree(&engine->store, &entry->workload->doc),
                                    .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
+                                   .carry = mirror ? &mirror->carry : NULL,
                                    .attempt = w->attempt,
                                    .suspended_by_kueue = mirror && kueue_status_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,

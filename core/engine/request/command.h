@@ -70,7 +70,6 @@ bool command_send_patch(struct engine *engine, struct entry *entry, struct mirro
 struct action confirm_action(struct engine *engine, struct entry *entry, struct action action);
 bool confirm_read(struct engine *engine, struct entry *entry);
 
-void answer_handle(struct engine *engine, struct engine_event *event);
 // The worker leaves: requests in flight to the worker end with an unknown outcome.
 void answer_end_requests(struct engine *engine, size_t cluster);
 // Whether the request certainly had no effect. If not, the outcome is unknown (rule 4).

@@ -37,14 +37,10 @@ static bool make_patch(struct engine *engine, struct entry *entry, struct mirror
     AUTO_CALL call;
     struct mirror_context context =
         call_begin_for_mirror(engine, entry, mirror, mirror_state(engine, entry, mirror || last), &call);
-    enum carry_state carry = mirror ? mirror->carry : CARRY_UNKNOWN;
-    context.carry = &carry;
     if (last)
         context.mirror = final;
     bool known = context.workload && (context.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&context, patch, &request->wanted) : WHARF_RETRY;
-    if (mirror)
-        mirror->carry = (uint8_t)carry;
     request->patch_hash = *patch ? mirror_patch_hash(*patch) : 0;
     request->source = *patch ? repeat_source(entry, context.mirror) : 0;
     return call_succeeded(engine, entry, result, &call, "CopyStatus", &entry->workload->refusals,
@@ -248,14 +244,7 @@ void retry_mirror(struct mirror *mirror) {
     mirror->carry = CARRY_UNKNOWN;
 }
 
-void retry_free(struct entry *entry) {
-    free_workload(entry->workload);
-    kueue_ask_again(entry);
-    unstarted_drop(entry);
-    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        retry_mirror(m);
-}
-
+// Annotation wharf.dev/retry: a new value on a workload ends all delays of the workload and the mirrors.
 static void retry_if_due(struct engine *engine, struct entry *entry) {
     struct workload_status *status = &entry->workload->status;
     if (status->retry_due_ns <= status->retried_ns)
@@ -266,7 +255,11 @@ static void retry_if_due(struct engine *engine, struct entry *entry) {
         return;
     }
     status->retried_ns = engine->now.mono_ns;
-    retry_free(entry);
+    free_workload(entry->workload);
+    kueue_ask_again(entry);
+    unstarted_drop(entry);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        retry_mirror(m);
     rival_retried(engine, entry);
 }
 

@@ -48,8 +48,7 @@ void own_record_accept(struct engine *engine, struct entry *entry);
 
 #define RETRY_REST_NS CLOCK_SECOND // between two retries of a workload
 
-// Annotation wharf.dev/retry: a new value on a workload ends all delays of the workload and the mirrors; of one mirror.
-void retry_free(struct entry *entry);
+// Ends all delays of the mirror, as annotation wharf.dev/retry does for the mirrors and the workload.
 void retry_mirror(struct mirror *mirror);
 
 // Writes repeated although their input has not changed wait longer each time (throttle.h).
