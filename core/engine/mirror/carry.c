@@ -23,7 +23,7 @@ struct json *carry_metadata(struct json *object, const char *map) {
 }
 
 struct json *carry_first(const struct json *object, const char *map) {
-    const struct json *members = json_path(object, "metadata", map, NULL);
+    const struct json *members = json_get(json_get(object, "metadata"), map);
     return json_is(members, JSON_OBJECT) ? json_first(members) : NULL;
 }
 
@@ -50,86 +50,17 @@ static bool is_of_kueue(const char *key) {
            strcmp(key, KUEUE_STOPPING) == 0;
 }
 
-static bool is_carried(const struct carrying *carrying, const char *key, const char *pointer) {
-    return !mirror_key_is_private(key) && !(carrying->after->bare && is_of_kueue(key)) &&
-           !carry_is_removed(carrying->kind, pointer);
+// The record has no values of labels and annotations.
+static const wharf_carried keys[] = {
+    {.pointer = "/metadata/labels/*"}, {.pointer = "/metadata/annotations/*"}, {.pointer = NULL}};
+
+static bool is_private(const struct json *member) {
+    return !json_key(member) || mirror_key_is_private(json_key(member));
 }
 
-// The pointer of a label or annotation, in a buffer that has "/metadata/<map>" in its first `len` bytes.
-static const char *key_pointer(struct buffer *pointer, size_t len, const char *key) {
-    buffer_truncate(pointer, len);
-    return pointer_append(pointer, key) ? pointer->data : NULL;
-}
-
-static bool set_keys(struct carrying *carrying, const char *map, struct buffer *pointer) {
-    struct json *to = carry_metadata(carrying->to, map);
-    size_t len = pointer->len;
-    for (const struct json *m = carry_first(carrying->from, map); m; m = json_next(m)) {
-        const char *key = json_key(m), *at = key_pointer(pointer, len, key);
-        if (!at)
-            return false;
-        if (is_carried(carrying, key, at) && !json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m)))
-            return false;
-    }
-    buffer_truncate(pointer, len);
-    return to;
-}
-
-// Removes keys that were carried earlier and that the workload no longer has.
-static bool remove_keys(struct carrying *carrying, const char *map, struct buffer *pointer) {
-    struct json *to = json_path(carrying->to, "metadata", map, NULL);
-    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
-    size_t len = pointer->len;
-    for (struct json *m = json_first(to), *next; m; m = next) {
-        next = json_next(m);
-        const char *key = json_key(m);
-        if (json_get(from, key) || mirror_key_is_private(key))
-            continue;
-        const char *at = key_pointer(pointer, len, key);
-        if (!at)
-            return false;
-        if (record_knows(carrying->before, record_pointer(at)))
-            json_remove_child(to, m);
-    }
-    return true;
-}
-
-static bool record_keys(struct carrying *carrying, const char *map, struct buffer *pointer) {
-    const struct json *to = json_path(carrying->to, "metadata", map, NULL);
-    const struct json *theirs = json_path(carrying->mirror, "metadata", map, NULL);
-    size_t len = pointer->len;
-    for (const struct json *m = carry_first(carrying->from, map); m; m = json_next(m)) {
-        const char *key = json_key(m), *at = key_pointer(pointer, len, key);
-        if (!at)
-            return false;
-        if (!is_carried(carrying, key, at))
-            continue;
-        uint64_t where = record_pointer(at);
-        const struct json *now = json_get(to, key);
-        bool arrived = json_equal(now, m) || !json_equal(now, json_get(theirs, key));
-        if ((arrived || record_knows(carrying->before, where)) && !record_add(&carrying->after->carried, where))
-            return false;
-    }
-    return true;
-}
-
-// Calls `visit` for the labels and for the annotations, with the pointer of the map.
-static bool each_map(struct carrying *carrying, bool (*visit)(struct carrying *, const char *, struct buffer *)) {
-    static const char *const maps[] = {"labels", "annotations"};
-    for (size_t i = 0; i < 2; i++) {
-        AUTO_BUFFER(pointer, POINTER_MAX);
-        if (!buffer_printf(&pointer, "/metadata/%s", maps[i]) || !visit(carrying, maps[i], &pointer))
-            return false;
-    }
-    return true;
-}
-
-bool carry_keys(struct carrying *carrying) {
-    return each_map(carrying, set_keys) && each_map(carrying, remove_keys);
-}
-
-bool carry_record_keys(struct carrying *carrying) {
-    return each_map(carrying, record_keys);
+static bool is_carried(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return !carrying->keys || (!is_private(value) && !(carrying->after->bare && is_of_kueue(json_key(value))) &&
+                               !carry_is_removed(carrying->kind, pointer));
 }
 
 // By an index, for arrays with items in another order. The last few indexes are kept.
@@ -181,18 +112,18 @@ static bool find_counterpart(struct carrying *carrying, const struct json *from,
     return find_named(carrying, to, name, place);
 }
 
-// Translates the pointer of a value in `from` to the pointer in `to`, which differs by the places in arrays only. An
-// empty buffer if an item has no counterpart. False when out of memory.
-static bool translate(struct carrying *carrying, const struct json *from, const struct json *to, const char *pointer,
-                      struct buffer *out) {
-    if (!strpbrk(pointer, "0123456789"))
-        return buffer_text(out, pointer);
+// Translates the pointer of a value in `from` to the pointer in `to`, which differs by the places in arrays only. ""
+// if an item has no counterpart. The result is `pointer` or in `out`. NULL when out of memory.
+static const char *translate(struct carrying *carrying, const struct json *from, const struct json *to,
+                             const char *pointer, struct buffer *out) {
+    if (carrying->keys || !strpbrk(pointer, "0123456789"))
+        return pointer;
     while (*pointer) {
         size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
         AUTO_TEXT segment = strndup(pointer, len);
         int64_t index = 0;
         if (!segment)
-            return false;
+            return NULL;
         if (!json_is(from, JSON_ARRAY) && !json_is(to, JSON_ARRAY)) {
             buffer_text(out, segment);
             to = pointer_find(to, segment);
@@ -200,13 +131,12 @@ static bool translate(struct carrying *carrying, const struct json *from, const 
             buffer_printf(out, "/%zu", place);
             to = json_at(to, place);
         } else {
-            buffer_reset(out);
-            return true;
+            return "";
         }
         from = pointer_find(from, segment);
         pointer += len;
     }
-    return !out->failed;
+    return out->failed ? NULL : out->data;
 }
 
 // A parent of `pointer` is neither an object nor an array with that item.
@@ -237,30 +167,25 @@ static void forget_if_named(struct carrying *carrying, const char *pointer) {
 }
 
 static bool put_value(struct carrying *carrying, const char *pointer, struct json *value) {
-    AUTO_BUFFER(there, POINTER_MAX);
-    if (!translate(carrying, carrying->from, carrying->to, pointer, &there))
-        return false;
-    if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
-        return true;
+    AUTO_BUFFER(text, POINTER_MAX);
+    struct json *map = carrying->map;
+    if (map) // the same in fewer steps
+        return json_equal(json_get(map, json_key(value)), value) || json_set(map, json_key(value), json_copy(value));
+    const char *there = translate(carrying, carrying->from, carrying->to, pointer, &text);
+    if (!there || !*there || json_equal(pointer_find(carrying->to, there), value))
+        return there;
     forget_if_named(carrying, pointer);
     // If a value of another type is in the way in the mirror, the adapter's update has to set the value.
-    return pointer_set(carrying->to, there.data, json_copy(value)) || is_blocked(carrying->to, there.data);
+    return pointer_set(carrying->to, there, json_copy(value)) || is_blocked(carrying->to, there);
 }
 
 static bool is_suspend(const wharf_kind *kind, const char *pointer) {
     return kind->suspend && strcmp(kind->suspend, pointer) == 0;
 }
 
-// `where` and `what` are record_pointer() and record_value() of the value at `pointer`.
-static bool add_to_record(struct carrying *carrying, const char *pointer, uint64_t where, uint64_t what) {
-    return record_add(&carrying->after->carried, where) &&
-           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, what));
-}
-
-// A field that is not carried now stays on record until it is.
-static bool keep_on_record(struct carrying *carrying, uint64_t where, uint64_t what) {
-    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
-           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
+// The values of labels, annotations and `suspend` are not recorded.
+static bool has_value(const struct carrying *carrying, const char *pointer) {
+    return !carrying->keys && !is_suspend(carrying->kind, pointer);
 }
 
 // The host wrote this value, and the worker may have replaced the value since.
@@ -272,15 +197,29 @@ static bool is_left(const struct carrying *carrying, const char *pointer, const 
 
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    return is_left(carrying, pointer, value) || put_value(carrying, pointer, value);
+    return !is_carried(carrying, pointer, value) || is_left(carrying, pointer, value) ||
+           put_value(carrying, pointer, value);
+}
+
+// 0: no value is recorded.
+static uint64_t hash_value(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return has_value(carrying, pointer) ? record_value(pointer, value) : 0;
+}
+
+// `arrived`: the mirror has the value, or gets it. A field that is not carried now stays on record until it is.
+static bool record_field(struct carrying *carrying, uint64_t where, uint64_t what, bool arrived) {
+    bool keeps = arrived || record_knows(carrying->before, where);
+    bool keeps_value = what && (arrived || record_has_value(carrying->before, what));
+    return (!keeps || record_add(&carrying->after->carried, where)) &&
+           (!keeps_value || record_add(&carrying->after->values, what));
 }
 
 static bool record_copied(void *ctx, const char *pointer, struct json *value) {
-    return add_to_record(ctx, pointer, record_pointer(pointer), record_value(pointer, value));
+    return record_field(ctx, record_pointer(pointer), hash_value(ctx, pointer, value), true);
 }
 
 static bool keep_value(void *ctx, const char *pointer, struct json *value) {
-    return keep_on_record(ctx, record_pointer(pointer), record_value(pointer, value));
+    return record_field(ctx, record_pointer(pointer), hash_value(ctx, pointer, value), false);
 }
 
 static void begin_pattern(struct carrying *carrying, const wharf_carried *carried) {
@@ -309,59 +248,53 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
 // Removes from the mirror a value that was carried earlier and that the workload no longer has.
 static bool remove_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    (void)value;
-    AUTO_BUFFER(here, POINTER_MAX);
-    AUTO_BUFFER(there, POINTER_MAX);
-    if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
-        return false;
-    // Without a counterpart the item is gone from the workload: items are not carried.
-    if (here.len == 0 || pointer_find(carrying->from, here.data) ||
-        !record_knows(carrying->before, record_pointer(here.data)))
+    if (carrying->keys && is_private(value))
         return true;
-    if (!translate(carrying, carrying->from, carrying->to, here.data, &there))
-        return false;
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *here = translate(carrying, carrying->mirror, carrying->from, pointer, &text);
+    // Without a counterpart the item is gone from the workload: items are not carried.
+    if (!here || !*here || pointer_find(carrying->from, here) || !record_knows(carrying->before, record_pointer(here)))
+        return here;
+    const char *there = translate(carrying, carrying->from, carrying->to, here, &more);
     forget_if_named(carrying, pointer);
-    if (there.len > 0)
-        pointer_remove(carrying->to, there.data);
-    return true;
+    if (there && *there)
+        pointer_remove(carrying->to, there);
+    return there;
 }
 
-static bool carry_patterns(struct carrying *carrying) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+static bool carry_fields(struct carrying *carrying, const wharf_carried *fields) {
+    bool ok = true;
+    carrying->keys = fields == keys;
+    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
         if (!carried_now(carrying, c))
             continue;
         begin_pattern(carrying, c);
-        if (!pointer_each(carrying->from, c->pointer, carry_value, carrying))
-            return false;
-        if (!(carrying->held && is_suspend(carrying->kind, c->pointer)) &&
-            !pointer_each(carrying->mirror, c->pointer, remove_value, carrying))
-            return false;
+        carrying->map = carrying->keys ? carry_metadata(carrying->to, c == keys ? "labels" : "annotations") : NULL;
+        ok = pointer_each(carrying->from, c->pointer, carry_value, carrying) &&
+             ((carrying->held && is_suspend(carrying->kind, c->pointer)) ||
+              pointer_each(carrying->mirror, c->pointer, remove_value, carrying));
         remove_below(carrying->kind, c->pointer, carrying->to);
     }
-    return true;
-}
-
-bool carry_spec(struct carrying *carrying) {
-    bool ok = carry_patterns(carrying);
     forget_indexes(carrying);
     return ok;
 }
 
-// The pointers, in the mirror and in the desired mirror, of the value at `pointer` in the workload: see translate().
-static bool find_places(struct carrying *carrying, const char *pointer, struct buffer *there, struct buffer *here) {
-    return translate(carrying, carrying->from, carrying->mirror, pointer, there) &&
-           translate(carrying, carrying->from, carrying->to, pointer, here);
+bool carry_keys(struct carrying *carrying) {
+    return carry_fields(carrying, keys);
 }
 
-static const struct json *value_at(const struct json *object, const struct buffer *place) {
-    return place->len > 0 ? pointer_find(object, place->data) : NULL;
+bool carry_spec(struct carrying *carrying) {
+    return carry_fields(carrying, carrying->kind->carried);
 }
 
 // Calls `now` for each value of the workload with a rule that applies now, and `later`, unless NULL, for the others.
-static bool each_carried(struct carrying *carrying, bool (*now)(void *, const char *, struct json *),
+static bool each_carried(struct carrying *carrying, const wharf_carried *fields,
+                         bool (*now)(void *, const char *, struct json *),
                          bool (*later)(void *, const char *, struct json *)) {
     bool ok = true;
-    for (const wharf_carried *c = carrying->kind->carried; ok && c && c->pointer; c++) {
+    carrying->keys = fields == keys;
+    for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
         bool (*visit)(void *, const char *, struct json *) = carried_now(carrying, c) ? now : later;
         begin_pattern(carrying, c);
         ok = !visit || pointer_each(carrying->from, c->pointer, visit, carrying);
@@ -370,62 +303,64 @@ static bool each_carried(struct carrying *carrying, bool (*now)(void *, const ch
     return ok;
 }
 
-// A new mirror is a copy that has the carried fields already.
-bool carry_record(struct carrying *carrying) {
-    return each_carried(carrying, record_copied, record_copied);
+static const struct json *value_at(const struct json *object, const char *place) {
+    return *place ? pointer_find(object, place) : NULL;
 }
 
 static bool restore_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     if (!is_left(carrying, pointer, value))
         return true;
-    AUTO_BUFFER(there, POINTER_MAX);
-    AUTO_BUFFER(back, POINTER_MAX);
-    if (!find_places(carrying, pointer, &there, &back))
-        return false;
-    if (back.len == 0)
-        return true;
-    const struct json *theirs = value_at(carrying->mirror, &there);
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *there = translate(carrying, carrying->from, carrying->mirror, pointer, &text);
+    const char *here = there ? translate(carrying, carrying->from, carrying->to, pointer, &more) : NULL;
+    if (!here || !*here)
+        return here;
+    const struct json *theirs = value_at(carrying->mirror, there);
     forget_if_named(carrying, pointer);
     if (!theirs)
-        pointer_remove(carrying->to, back.data);
-    else if (!json_equal(pointer_find(carrying->to, back.data), theirs))
-        return pointer_set(carrying->to, back.data, json_copy(theirs)) || is_blocked(carrying->to, back.data);
+        pointer_remove(carrying->to, here);
+    else if (!json_equal(pointer_find(carrying->to, here), theirs))
+        return pointer_set(carrying->to, here, json_copy(theirs)) || is_blocked(carrying->to, here);
     return true;
 }
 
 bool carry_give_back(struct carrying *carrying) {
-    const char *suspend = carrying->kind->suspend;
-    if (carrying->before->shared && !each_carried(carrying, restore_value, NULL))
+    const wharf_kind *kind = carrying->kind;
+    if (carrying->before->shared && !each_carried(carrying, kind->carried, restore_value, NULL))
         return false;
-    if (!carrying->held || !suspend)
-        return true;
-    const struct json *theirs = pointer_find(carrying->mirror, suspend);
-    return !theirs || pointer_set(carrying->to, suspend, json_copy(theirs));
+    const struct json *theirs = carrying->held && kind->suspend ? pointer_find(carrying->mirror, kind->suspend) : NULL;
+    return !theirs || pointer_set(carrying->to, kind->suspend, json_copy(theirs));
 }
 
 // Whether the mirror has the value, or gets the value with this patch: the adapter may keep the mirror's value for now.
-// *out is not set when out of memory.
-static bool find_arrived(struct carrying *carrying, const char *pointer, const struct json *value, bool *out) {
-    AUTO_BUFFER(there, POINTER_MAX);
-    AUTO_BUFFER(here, POINTER_MAX);
-    if (!find_places(carrying, pointer, &there, &here))
-        return false;
-    const struct json *desired = value_at(carrying->to, &here);
-    *out = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, &there));
-    return true;
-}
-
 static bool record_carried(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
-    bool arrived = is_suspend(carrying->kind, pointer) ? record_knows(carrying->before, where)
-                                                       : record_has_value(carrying->before, what);
-    if (!arrived && !find_arrived(carrying, pointer, value, &arrived))
+    if (!is_carried(carrying, pointer, value))
+        return true;
+    uint64_t where = record_pointer(pointer), what = hash_value(carrying, pointer, value);
+    if (what ? record_has_value(carrying->before, what) : record_knows(carrying->before, where))
+        return record_field(carrying, where, what, true);
+    AUTO_BUFFER(text, POINTER_MAX);
+    AUTO_BUFFER(more, POINTER_MAX);
+    const char *there = translate(carrying, carrying->from, carrying->mirror, pointer, &text);
+    const char *here = there ? translate(carrying, carrying->from, carrying->to, pointer, &more) : NULL;
+    if (!here)
         return false;
-    return arrived ? add_to_record(carrying, pointer, where, what) : keep_on_record(carrying, where, what);
+    const struct json *desired = value_at(carrying->to, here);
+    bool arrived = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, there));
+    return record_field(carrying, where, what, arrived);
+}
+
+bool carry_record(struct carrying *carrying) {
+    return each_carried(carrying, carrying->kind->carried, record_copied, record_copied);
+}
+
+bool carry_record_keys(struct carrying *carrying) {
+    return each_carried(carrying, keys, record_carried, NULL);
 }
 
 bool carry_record_changes(struct carrying *carrying) {
-    return each_carried(carrying, record_carried, keep_value);
+    return each_carried(carrying, carrying->kind->carried, record_carried, keep_value) && carry_record_keys(carrying);
 }

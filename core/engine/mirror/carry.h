@@ -110,7 +110,7 @@ void piece_name(const wharf_kind *kind, enum piece piece, struct buffer *out);
 
 #define CARRY_INDEXES 4
 
-struct carry_indexes { // internal: of the arrays used last
+struct carry_indexes { // of the arrays used last
     const struct json *of[CARRY_INDEXES];
     struct json_index index[CARRY_INDEXES];
     size_t next;
@@ -124,8 +124,11 @@ struct carrying {
     struct json *to;             // the desired mirror
     const struct record *before; // the known record of the mirror
     struct record *after;
-    bool held;       // suspended in the worker: `suspend` is not changed
-    const char *key; // internal: the member that matches array items
+    bool held; // suspended in the worker: `suspend` is not changed
+    // Internal.
+    bool keys;        // labels and annotations, not spec fields
+    struct json *map; // of the labels or annotations in `to`
+    const char *key;  // the member that matches array items
     struct carry_indexes indexes;
 };
 
@@ -137,7 +140,7 @@ bool carry_spec(struct carrying *carrying);
 bool carry_record(struct carrying *carrying);
 // Restores fields that belong to the worker, where the adapter's update changed them.
 bool carry_give_back(struct carrying *carrying);
-// Records the fields of carry_spec that the adapter's update left in `to`.
+// Records the labels, annotations and fields of carry_spec that the adapter's update left in `to`.
 bool carry_record_changes(struct carrying *carrying);
 
 // Whether mirrors of the kind never have the field: managedBy, or a removed field.

@@ -7,12 +7,14 @@
 #include "core/json/pointer.h"
 
 #define FIELDS_MAX 400 // bytes of pointers in a message
-#define ROOM 128       // enough for the patterns of most kinds
+#define FIRST 64       // patterns; enough for most kinds
 
-// The patterns of the other fields, and after them room for the lists of hash_child.
+// A stack of patterns. First those of the other fields; then, for each level, those that match down to the current
+// value, each as the remaining part.
 struct patterns {
     const char **list;
-    size_t count, room, capacity;
+    size_t count, capacity;
+    bool failed; // out of memory
 };
 
 static void patterns_cleanup(struct patterns *patterns) {
@@ -21,27 +23,23 @@ static void patterns_cleanup(struct patterns *patterns) {
 
 #define AUTO_PATTERNS __attribute__((cleanup(patterns_cleanup))) struct patterns
 
-// A pattern is in the list of each value above the pattern's own, so in at most one list for each segment.
-static bool add_pattern(struct patterns *patterns, const char *pattern) {
-    patterns->room++;
-    for (const char *c = pattern; *c; c++)
-        patterns->room += *c == '/';
-    if (!array_reserve(&patterns->list, &patterns->capacity, patterns->room > ROOM ? patterns->room : ROOM,
-                       sizeof *patterns->list))
-        return false;
-    patterns->list[patterns->count++] = pattern;
-    return true;
+static void add_pattern(struct patterns *patterns, const char *pattern) {
+    size_t need = patterns->count < FIRST ? FIRST : patterns->count + 1;
+    if (need > patterns->capacity && !array_reserve(&patterns->list, &patterns->capacity, need, sizeof *patterns->list))
+        patterns->failed = true;
+    else
+        patterns->list[patterns->count++] = pattern;
 }
 
-static bool add_patterns(struct patterns *patterns, const wharf_kind *kind) {
-    bool ok = add_pattern(patterns, "/apiVersion") && add_pattern(patterns, "/kind") &&
-              add_pattern(patterns, "/metadata") && add_pattern(patterns, "/status") &&
-              add_pattern(patterns, kind->managed_by);
-    for (const char *const *p = kind->removed; ok && p && *p; p++)
-        ok = add_pattern(patterns, *p);
-    for (const wharf_carried *c = kind->carried; ok && c && c->pointer; c++)
-        ok = add_pattern(patterns, c->pointer);
-    return ok;
+static void add_patterns(struct patterns *patterns, const wharf_kind *kind) {
+    static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        add_pattern(patterns, others[i]);
+    add_pattern(patterns, kind->managed_by);
+    for (const char *const *p = kind->removed; p && *p; p++)
+        add_pattern(patterns, *p);
+    for (const wharf_carried *c = kind->carried; c && c->pointer; c++)
+        add_pattern(patterns, c->pointer);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t more) {
@@ -49,35 +47,35 @@ static uint64_t mix(uint64_t hash, uint64_t more) {
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_fields(const struct json *value, const char **live, size_t count);
+static uint64_t hash_fields(const struct json *value, struct patterns *patterns, size_t first);
 
-// The hash of a member or item; 0 if a pattern excludes the child or all content of the child. `live`: the remaining
-// parts of the patterns that match down to the parent; the list for the child follows in memory.
-static uint64_t hash_child(const struct json *child, const char *key, const char **live, size_t count) {
-    const char **below = live + count;
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *rest = pointer_step(live[i], key);
-        if (rest && !*rest)
-            return 0;
+// The hash of a member or item; 0 if a pattern excludes the child or all content of the child. The patterns of the
+// parent are from `first` to `end`.
+static uint64_t hash_child(const struct json *child, const char *key, struct patterns *patterns, size_t first,
+                           size_t end) {
+    bool excluded = false;
+    for (size_t i = first; i < end && !excluded; i++) {
+        const char *rest = pointer_step(patterns->list[i], key);
+        excluded = rest && !*rest;
         if (rest)
-            below[n++] = rest;
+            add_pattern(patterns, rest);
     }
-    uint64_t inner = hash_fields(child, below, n);
+    uint64_t inner = excluded ? 0 : hash_fields(child, patterns, end);
+    patterns->count = end;
     return inner ? mix(text_hash(TEXT_HASH, key), inner) : 0;
 }
 
-static uint64_t hash_fields(const struct json *value, const char **live, size_t count) {
+static uint64_t hash_fields(const struct json *value, struct patterns *patterns, size_t first) {
     bool object = json_is(value, JSON_OBJECT);
-    if (count == 0 || (!object && !json_is(value, JSON_ARRAY)))
+    size_t end = patterns->count, at = 0;
+    if (first == end || (!object && !json_is(value, JSON_ARRAY)))
         return json_hash(value);
     uint64_t hash = 0;
-    size_t at = 0;
     for (const struct json *m = json_first(value); m; m = json_next(m), at++) {
         char index[24] = "";
         if (!object)
             snprintf(index, sizeof index, "%zu", at);
-        uint64_t one = hash_child(m, object ? json_key(m) : index, live, count);
+        uint64_t one = hash_child(m, object ? json_key(m) : index, patterns, first, end);
         hash = object ? hash + one : mix(hash, one); // members may come in any order
     }
     return hash;
@@ -85,15 +83,15 @@ static uint64_t hash_fields(const struct json *value, const char **live, size_t 
 
 uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workload) {
     AUTO_PATTERNS patterns = {0};
-    if (!add_patterns(&patterns, kind))
-        return 0;
-    uint64_t hash = hash_fields(workload, patterns.list, patterns.count);
-    return hash ? hash : 1;
+    add_patterns(&patterns, kind);
+    uint64_t hash = hash_fields(workload, &patterns, 0);
+    return patterns.failed ? 0 : hash ? hash : 1;
 }
 
 static struct json *copy_immutable(const wharf_kind *kind, const struct json *object) {
     AUTO_PATTERNS patterns = {0};
-    struct json *rest = add_patterns(&patterns, kind) ? json_copy(object) : NULL;
+    add_patterns(&patterns, kind);
+    struct json *rest = patterns.failed ? NULL : json_copy(object);
     for (size_t i = 0; rest && i < patterns.count; i++)
         pointer_remove_all(rest, patterns.list[i]);
     return rest;

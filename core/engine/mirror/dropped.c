@@ -131,7 +131,8 @@ size_t dropped_of(struct engine *engine, struct entry *entry, const struct json 
     return made ? dropped_find(NULL, sent, stored, out) : 0;
 }
 
-const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt) {
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
+                       bool sealed) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
     const struct kind *kind = engine->kinds[entry->kind];
     if (!object)
@@ -144,7 +145,7 @@ const char *marks_lost(struct engine *engine, const struct entry *entry, struct 
         return MARK_KIND;
     if (mirror_attempt(object) != attempt)
         return MARK_ATTEMPT;
-    if (!seal_keys_any(engine->seals))
+    if (sealed || !seal_keys_any(engine->seals))
         return NULL;
     enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->clusters[mirror->facts.cluster].name, object);
     return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;

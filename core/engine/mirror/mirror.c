@@ -41,9 +41,11 @@ uint32_t mirror_attempt(const struct json *object) {
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
     static const char *const maps[] = {"labels", "annotations"};
+    const struct json *metadata = json_get(object, "metadata");
     for (size_t i = 0; i < 2; i++) {
         uint64_t sum = 0; // members may come in any order
-        for (const struct json *m = carry_first(object, maps[i]); m; m = json_next(m))
+        const struct json *map = json_get(metadata, maps[i]);
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (is_mirror || !mirror_key_is_private(json_key(m)))
                 sum += text_hash_local(text_hash_local(i, json_key(m)), json_string_or(m, ""));
         hash = (hash ^ sum) * UINT64_C(1099511628211);

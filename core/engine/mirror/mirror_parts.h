@@ -12,8 +12,9 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
 // reported.
 bool act_accepts(struct engine *engine, struct entry *entry);
 
-// The first mark that the stored mirror lacks; NULL: none.
-const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt);
+// The first mark that the stored mirror lacks; NULL: none. `sealed`: the seal is known to be valid.
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt,
+                       bool sealed);
 // Treats the object as the workload's mirror, to be deleted.
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
 

@@ -120,7 +120,7 @@ static wharf_result make_diff(const struct mirror_context *context, struct chang
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
     struct carrying carrying = carrying_of(context, change);
-    if (!carry_record_keys(&carrying) || !carry_record_changes(&carrying))
+    if (!carry_record_changes(&carrying))
         return WHARF_RETRY;
     change->after.word = last_word(context, change);
     AUTO_JSON from = comparable(context->mirror);

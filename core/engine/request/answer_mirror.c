@@ -60,14 +60,14 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
 }
 
 // True: the stored mirror lacks marks. The host deletes the mirror and excludes the worker.
-static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                         const struct request_in_flight *request, uint16_t refusals) {
+static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt,
+                         bool sealed, uint16_t refusals) {
     const struct workload_facts *w = &entry->workload->facts;
-    bool current = w->exists && mirror->facts.present && w->attempt == request->attempt;
-    const char *lost = current ? marks_lost(engine, entry, mirror, request->attempt) : NULL;
+    bool current = w->exists && mirror->facts.present && w->attempt == attempt;
+    const char *lost = current ? marks_lost(engine, entry, mirror, attempt, sealed) : NULL;
     if (!lost)
         return false;
-    marks_adopt(entry, mirror, request->attempt);
+    marks_adopt(entry, mirror, attempt);
     mirror->refusals = refusals;
     exclude(engine, entry, mirror, "MarksTaken",
             "a policy there removes or changes %s, which identifies mirrors; exempt it from the policy. The mirror is "
@@ -147,15 +147,16 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
     }
 }
 
-// Stores the mirror of an answer. A mirror that has lost its marks is identified by its uid. True: the answer is the
+// Stores the mirror of an answer. The uid identifies a mirror that has lost the marks. *newest: the answer is the
 // newest version.
-static bool observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                           struct response *response) {
+static enum ownership observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                     struct response *response, bool *newest) {
     struct object *object = TAKE(response->object);
     uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
     enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
     observe_mirror(engine, entry, mirror, object, ownership == OWNERSHIP_NONE ? OWNERSHIP_UID : ownership);
-    return answer_is_newest(engine, &mirror->doc, version);
+    *newest = answer_is_newest(engine, &mirror->doc, version);
+    return ownership;
 }
 
 static void on_create(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -182,13 +183,14 @@ static void on_create(struct engine *engine, struct entry *entry, struct mirror 
         mirror->unchecked_source = 0;
     uint16_t refusals = mirror->refusals;
     mirror->failures = 0;
-    bool newest = observe_answer(engine, entry, mirror, response);
+    bool newest;
+    bool sealed = observe_answer(engine, entry, mirror, response, &newest) == OWNERSHIP_SEAL;
     mirror->facts.proven = true;
     if (former && mirror->unmarked) { // without marks, the mirror would count as the new workload's
         mirror->workload_uid[0] = '\0';
         observe_set_of_workload(entry, mirror);
     }
-    if (former || refuse_marks(engine, entry, mirror, request, refusals) ||
+    if (former || refuse_marks(engine, entry, mirror, request->attempt, sealed && newest, refusals) ||
         (comparable && refuse_dropped(engine, entry, mirror, request->attempt, refusals)))
         return;
     if (mirror->unmarked) // the workload was placed elsewhere meanwhile
@@ -335,11 +337,12 @@ static void on_update(struct engine *engine, struct entry *entry, struct mirror 
                       const struct request_in_flight *request, struct response *response) {
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = mirror->refused ? mirror->failures : 0;
-        bool newest = observe_answer(engine, entry, mirror, response);
+        bool newest;
+        bool sealed = observe_answer(engine, entry, mirror, response, &newest) == OWNERSHIP_SEAL;
         if (request->piece == PIECE_WHOLE)
             mirror->patched_source = repeat_fold(request->wanted);
         if (request->marks && !mirror->facts.finished)
-            refuse_marks(engine, entry, mirror, request, mirror->refusals);
+            refuse_marks(engine, entry, mirror, request->attempt, sealed && newest, mirror->refusals);
         mirror->facts.update_due = true; // compare once more: the server may have changed the fields
         mirror->noop_patch_hash = newest ? request->patch_hash : 0;
         mirror->uncompared = true;
@@ -370,7 +373,8 @@ static void on_release(struct engine *engine, struct entry *entry, struct mirror
     (void)request;
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
-        (void)observe_answer(engine, entry, mirror, response);
+        bool newest;
+        (void)observe_answer(engine, entry, mirror, response, &newest);
         mirror->facts.finalizer = false;
         poll_deletion(engine, mirror, GONE_SOON_NS);
         return;
