@@ -10,7 +10,6 @@
 #include "core/engine/placement/completions.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"

@@ -5,7 +5,7 @@
 #include "core/engine/mirror/mirror_parts.h"
 
 #include "core/engine/placement/placement_rules.h"
-#include "core/engine/request/call.h"
+#include "core/engine/request/command.h"
 #include "core/json/pointer.h"
 
 #define POINTER_MAX ((size_t)4096)

@@ -57,30 +57,31 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
+static struct seal_subject subject_of(const struct kind *kind, const char *origin, const char *uid, const char *cluster,
+                                      uint32_t attempt, const struct json *object) {
+    return (struct seal_subject){.origin = origin ? origin : "",
+                                 .kind = kind->plural_group,
+                                 .namespace_ = object_namespace(object),
+                                 .name = object_name(object),
+                                 .uid = uid ? uid : "",
+                                 .cluster = cluster,
+                                 .attempt = attempt};
+}
+
 enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
                               const struct json *object) {
-    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
-    struct seal_subject subject = {.origin = origin ? origin : "",
-                                   .kind = kind->plural_group,
-                                   .namespace_ = object_namespace(object),
-                                   .name = object_name(object),
-                                   .uid = uid ? uid : "",
-                                   .cluster = cluster,
-                                   .attempt = mirror_attempt(object)};
+    struct seal_subject subject = subject_of(kind, object_label(object, MARK_ORIGIN), object_label(object, MARK_UID),
+                                             cluster, mirror_attempt(object), object);
     return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
 }
 
 static bool set_seal(const struct mirror_context *context, struct json *annotations) {
-    struct seal_subject subject = {.origin = context->origin,
-                                   .kind = context->kind->plural_group,
-                                   .namespace_ = object_namespace(context->workload),
-                                   .name = object_name(context->workload),
-                                   .uid = object_uid(context->workload),
-                                   .cluster = context->cluster,
-                                   .attempt = context->attempt};
+    if (!seal_keys_any(context->seals))
+        return true;
+    struct seal_subject subject = subject_of(context->kind, context->origin, object_uid(context->workload),
+                                             context->cluster, context->attempt, context->workload);
     char seal[SEAL_TEXT_MAX];
-    return !seal_keys_any(context->seals) ||
-           (seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal));
+    return seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
 }
 
 bool mirror_set_marks(const struct mirror_context *context, struct json *object) {

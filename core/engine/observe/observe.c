@@ -7,6 +7,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/unknown.h"
 #include "core/engine/engine.h"
+#include "core/engine/facts.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/limits/limit.h"
 #include "core/engine/limits/orphans.h"
@@ -15,11 +16,15 @@
 #include "core/engine/placement/completions.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
+#include "core/engine/request/command.h"
+#include "core/engine/shard/shard.h"
 #include "core/engine/status/rival.h"
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 #include "core/json/pointer.h"
+
+#define RESTORES_FREE 3 // of the annotations, before the throttle
+#define SHOWN_MAX 64    // bytes of a value in a message
 
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object) {
     if (!doc->text.own)
@@ -68,20 +73,118 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
 }
 
+static uint32_t annotated_cluster(const struct engine *engine, const struct json *object) {
+    const char *name = object_annotation(object, MARK_CLUSTER);
+    if (!name)
+        return 0;
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (text_equal(engine->clusters[c].name, name))
+            return (uint32_t)c;
+    return DECIDE_UNKNOWN_CLUSTER;
+}
+
+// The value of a label or annotation, shortened for a message.
+static void copy_shown(const char *value, char out[SHOWN_MAX]) {
+    text_copy(out, SHOWN_MAX, value ? value : "nothing");
+}
+
+static bool is_over(const struct entry *entry, const struct mirror *placed) {
+    return entry->workload->facts.finished &&
+           !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
+}
+
+// The annotations are to be restored. True: this is new, and to be reported.
+static bool begin_restore(const struct engine *engine, struct workload_facts *w, bool was) {
+    w->misplaced = true;
+    if (!was)
+        throttle_next(&w->restores, engine->now.mono_ns, RESTORES_FREE);
+    return !was;
+}
+
+// The label repeats the annotation, for selectors. The same patch restores both, with the same delays; if the label
+// does not last, only the annotation. Workloads placed before the label existed have none.
+static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                        bool was) {
+    struct workload_facts *w = &entry->workload->facts;
+    const char *label = object_label(object, MARK_CLUSTER);
+    const struct mirror *m = facts_placed_mirror(entry);
+    if (!m || !m->facts.proven || cluster != w->cluster || is_over(entry, m))
+        return;
+    const char *name = engine->clusters[m->facts.cluster].name;
+    bool right = text_equal(label, name);
+    bool restored = !right && (label || entry->workload->labelled);
+    entry->workload->labelled |= right;
+    if (!restored || (!was && throttle_is_hot(&w->restores, engine->now.mono_ns, RESTORES_FREE)))
+        return;
+    char shown[SHOWN_MAX];
+    copy_shown(label, shown);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "LabelRestored", "Place",
+                     "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
+                     shown, name);
+}
+
+static bool is_requested(const struct workload *w, uint32_t cluster, uint32_t attempt) {
+    return cluster == w->requested_cluster && attempt == w->requested_attempt;
+}
+
+static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                              uint32_t attempt) {
+    struct workload_facts *w = &entry->workload->facts;
+    bool was = w->misplaced;
+    w->misplaced = false;
+    if (!shard_is_held(engine, entry) || !shard_is_fresh(engine, entry)) // another host moves the workload, or did
+        return;
+    const struct mirror *m = facts_placed_mirror(entry);
+    if ((cluster == w->cluster && attempt == w->attempt) || is_requested(entry->workload, cluster, attempt) ||
+        is_over(entry, m)) {
+        check_label(engine, entry, object, cluster, was);
+        return;
+    }
+    if (!m || !m->facts.proven)
+        return;
+    char name[SHOWN_MAX], number[SHOWN_MAX];
+    copy_shown(object_annotation(object, MARK_CLUSTER), name);
+    copy_shown(object_annotation(object, MARK_ATTEMPT), number);
+    if (begin_restore(engine, w, was))
+        report_event(engine, entry, true, "AnnotationsRestored", "Place",
+                     MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
+                                  " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
+                     name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
+}
+
+static void read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    const char *name =
+        entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
+    if (name && !was_unknown)
+        unknown_begin(engine, entry);
+    unknown_count(engine, entry, name);
+}
+
+static void keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
+    struct workload_facts *w = &entry->workload->facts;
+    bool requested = attempt && is_requested(entry->workload, cluster, attempt);
+    bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
+        return;
+    w->earlier_until_ns =
+        clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->settings.worker_lost_timeout_ns));
+}
+
 // The placement by the annotations, or the known one while the annotations are to be restored.
 static void read_placement(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
     struct workload_facts *w = &entry->workload->facts;
-    uint32_t cluster = observe_annotated_cluster(engine, object), attempt = mirror_attempt(object);
+    uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
-    observe_check_annotations(engine, entry, object, cluster, attempt);
+    check_annotations(engine, entry, object, cluster, attempt);
     if (w->misplaced) {
         cluster = w->cluster;
         attempt = w->attempt;
     }
     w->record_unsure = false;
     if (was_unknown)
-        observe_keep_unknown(engine, entry, cluster, attempt);
+        keep_unknown(engine, entry, cluster, attempt);
     w->cluster = cluster;
     w->attempt = attempt;
 }
@@ -121,7 +224,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     else if (w->ready_ns == 0)
         w->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
-    observe_read_unknown(engine, entry, object, was_unknown);
+    read_unknown(engine, entry, object, was_unknown);
     bool counts = !w->facts.finished && !w->facts.being_deleted && w->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
     cluster_count_active(engine, entry, counts ? w->facts.cluster : 0);
     read_changes(entry, object);

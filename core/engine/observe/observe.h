@@ -43,13 +43,6 @@ void stale_version_listed(struct engine *engine, struct entry *entry, const stru
 bool stale_version_must_read(struct engine *engine, struct entry *entry);
 
 // For the files of this folder.
-uint32_t observe_annotated_cluster(const struct engine *engine, const struct json *object);
-// The annotations record the place of the mirror; a change of the annotations does not move the mirror (rule 2).
-void observe_check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
-                               uint32_t attempt);
-void observe_read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown);
-// The annotations name another worker, or none, while a mirror may run in a removed one: keeps the former facts.
-void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt);
 // True if `object` is not newer than the stored one: the watch may lag behind an answer. `stub`: the stored object is a
 // stub or has a reduced status; then the whole object of the same version counts as newer (maxObjectSize or
 // maxStatusSize was raised).

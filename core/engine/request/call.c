@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/request/call.h"
+#include "core/engine/request/command.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/kueue/kueue_status.h"

@@ -8,7 +8,6 @@
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/request/call.h"
 #include "core/engine/request/command.h"
 #include "core/engine/shard/shard.h"
 #include "core/engine/status/status.h"

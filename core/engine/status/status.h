@@ -27,6 +27,8 @@ void status_accepted(struct engine *engine, struct entry *entry, const struct re
 void status_budget_sent(struct engine *engine, struct entry *entry);
 // The write was stored, as far as the host knows, as an object of `size` bytes.
 void status_budget_stored(struct engine *engine, const struct entry *entry, size_t size);
+void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final); // a status of the attempt was accepted
+void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts);
 
 // The final status of a mirror, which the host keeps after the deletion of the mirror until the status is written.
 //
@@ -70,8 +72,3 @@ static inline uint32_t repeat_fold(uint64_t hash) {
     uint32_t folded = (uint32_t)(hash ^ hash >> 32);
     return folded ? folded : 1;
 }
-
-// For the table row of statuses.
-void status_budget_facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts);
-void status_budget_copied(struct entry *entry, uint32_t attempt, bool is_final); // a status of the attempt was accepted
-void status_budget_count(struct engine *engine);                                 // into the stats
