@@ -30,7 +30,7 @@ struct changes {
     struct entry *next;  // the first entry after `after`, if known
     uint64_t after;      // of the last call
     uint64_t last;       // sequence
-    uint64_t gone_since; // older deletions are dropped
+    uint64_t gone_since; // of the oldest known deletion
     struct gone gone[CHANGES_GONE];
     size_t n_gone; // ever
 };
@@ -320,7 +320,7 @@ static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *ent
     return phase.phase;
 }
 
-// The view of the workload is filled.
+// After fill_workload.
 static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, struct explain_view *out) {
     AUTO_BUFFER(text, 8192);
     int64_t since_ns = 0;

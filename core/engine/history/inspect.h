@@ -26,13 +26,13 @@ struct workload_view {
 typedef bool (*inspect_visit)(void *ctx, const struct workload_view *view);
 
 uint64_t inspect_sequence(const struct engine *engine); // the last one
-// Whether all later changes are known; if not, a reader begins anew.
+// Whether the host knows all later changes; if not, a reader begins anew.
 bool inspect_knows_since(const struct engine *engine, uint64_t since);
 // Visits up to `max` workloads that changed after *after, in the order of their changes, and advances *after. True:
 // there may be more.
 bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, size_t max, inspect_visit visit,
                      void *ctx);
-// The workloads deleted since, the oldest first, without workloads that were created again.
+// The workloads deleted since, the oldest first, without workloads that exist again.
 void inspect_gone(const struct engine *engine, uint64_t since,
                   void (*visit)(void *ctx, size_t kind, const char *namespace_, const char *name), void *ctx);
 
@@ -41,7 +41,7 @@ struct mirror_view {
     size_t cluster;
     const char *cluster_name, *uid;
     const char *version; // API version of the kind in the worker; "": unknown
-    const char *reduced; // why and how the copied status was reduced; NULL: not reduced
+    const char *reduced; // why and how the host reduced the copied status; NULL: not reduced
     uint32_t attempt;
     bool finished;          // of the workload
     wharf_phase_kind phase; // by inspect_explain only

@@ -31,7 +31,7 @@ static wharf_result check_body(struct adapter_call *call, const struct json *bod
         return WHARF_OK;
     call->answer.reason = "TooLarge";
     call->answer.message = services_table()->format(
-        &call->call, "its mirror would exceed %zu bytes, the most an API server accepts; reduce the workload",
+        &call->call, "the mirror would exceed %zu bytes, the most an API server accepts; reduce the workload",
         REQUEST_BODY_MAX);
     return WHARF_REFUSED;
 }
@@ -127,12 +127,13 @@ static void report_suspender(struct engine *engine, struct entry *entry, struct 
     mirror->suspension_reported = true;
     if (queue)
         report_event(engine, entry, false, "SuspendedInWorker", "CarryChange",
-                     "the mirror in cluster %s is queued in %s by the worker's Kueue, which resumes it",
+                     "the worker's Kueue has the mirror in cluster %s in queue %s, and resumes it",
                      cluster_of(engine, mirror), queue);
     else
-        report_event(engine, entry, true, "SuspendedInWorker", "CarryChange",
-                     "the mirror was suspended in cluster %s and is not resumed by this host; resume it there",
-                     cluster_of(engine, mirror));
+        report_event(
+            engine, entry, true, "SuspendedInWorker", "CarryChange",
+            "a writer in cluster %s suspended the mirror, and this host does not resume it; resume the mirror there",
+            cluster_of(engine, mirror));
 }
 
 // The earliest time of a patch. The host delays a patch that another writer reverts.
@@ -156,16 +157,15 @@ static void hold_back(struct engine *engine, struct entry *entry, struct mirror 
     refused->reported = true;
 }
 
-// The same patch was accepted and changed nothing.
+// The worker accepted the same patch and changed nothing.
 static void report_dropped(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     if (mirror->dropping_reported)
         return;
     mirror->dropping_reported = true;
-    report_event(
-        engine, entry, true, "FieldsDropped", "CarryChange",
-        "%s accepted a change of the mirror and stored nothing of it: its API server does not know the fields or "
-        "writes them differently, or a policy there removes them",
-        cluster_of(engine, mirror));
+    report_event(engine, entry, true, "FieldsDropped", "CarryChange",
+                 "%s accepted a change of the mirror and stored nothing: the API server there does not know the fields "
+                 "or writes them differently, or a policy removes them",
+                 cluster_of(engine, mirror));
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -243,12 +243,12 @@ static bool is_drained(const struct entry *entry, const struct mirror *mirror) {
 // Why the host deletes a mirror; NULL: the workload has finished.
 static const char *stale_because(const struct entry *entry, const struct mirror *mirror) {
     if (!entry->workload->facts.exists)
-        return "its workload is gone";
+        return "the workload is gone";
     if (entry->workload->facts.being_deleted)
-        return "its workload is being deleted";
+        return "the workload is being deleted";
     if (!mirror->facts.of_workload)
-        return "it belongs to an earlier workload of this name";
-    return mirror == facts_placed_mirror(entry) ? NULL : "it does not belong to the current attempt";
+        return "the mirror belongs to an earlier workload of this name";
+    return mirror == facts_placed_mirror(entry) ? NULL : "the mirror does not belong to the current attempt";
 }
 
 static void report_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
@@ -256,20 +256,21 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
     const char *stale = stale_because(entry, mirror), *cluster = cluster_of(engine, mirror);
     if (!mirror->was_of_workload)
         report_log(engine, LOG_WARN, mirror->facts.cluster, entry->kind,
-                   "orphan %s (uid %s) is deleted: its workload %s does not exist", entry->key, mirror->uid,
+                   "deleting orphan %s (uid %s): the workload %s does not exist", entry->key, mirror->uid,
                    mirror->workload_uid);
     else if (mirror->facts.of_workload && mirror->facts.attempt > w->attempt && w->cluster != DECIDE_UNKNOWN_CLUSTER)
-        report_event(
-            engine, entry, true, "SecondMirror", "DeleteMirror",
-            "two mirrors exist: that of attempt %u in cluster %s is deleted, that of attempt %u in cluster %s stays",
-            mirror->facts.attempt, cluster, w->attempt, engine->clusters[w->cluster].name);
+        report_event(engine, entry, true, "SecondMirror", "DeleteMirror",
+                     "two mirrors exist: the host deletes that of attempt %u in cluster %s and keeps that of attempt "
+                     "%u in cluster %s",
+                     mirror->facts.attempt, cluster, w->attempt, engine->clusters[w->cluster].name);
     else if (is_drained(entry, mirror))
         report_event(engine, entry, false, "Drained", "DeleteMirror",
-                     "cluster %s is drained: the mirror of attempt %u is deleted there, and %s", cluster, w->attempt,
-                     w->suspended ? "none is created before it is resumed"
-                                  : "another one is created in another cluster once it is gone");
+                     "cluster %s is drained: the host deletes the mirror of attempt %u there, and %s", cluster,
+                     w->attempt,
+                     w->suspended ? "the host creates none before the workload resumes"
+                                  : "the host creates another one in another cluster once this one is gone");
     else if (stale)
-        report_mirror(engine, LOG_INFO, entry, mirror, "the mirror of attempt %u (uid %s) is deleted: %s",
+        report_mirror(engine, LOG_INFO, entry, mirror, "deleting the mirror of attempt %u (uid %s): %s",
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
@@ -347,11 +348,11 @@ void unresumed_put(const struct engine *engine, const struct entry *entry, struc
     if (m->refused)
         buffer_printf(out, ": the worker rejects the change: %s", m->refused->message ? m->refused->message : "");
     else if (m->facts.fenced)
-        buffer_text(out, ": its worker's guard suspended it, and would suspend it again");
+        buffer_text(out, ": the worker's guard suspended the mirror, and would do so again");
     else if (m->dropping_reported)
-        buffer_text(out, ": the worker accepts the change and stores nothing of it");
+        buffer_text(out, ": the worker accepts the change and stores nothing");
     else if (m->updates.at_ns > engine->now.mono_ns)
-        buffer_text(out, ": another writer undoes the change, which is repeated with growing delays");
+        buffer_text(out, ": another writer undoes the change, and the host repeats the change with growing delays");
     else if (!m->facts.update_due)
-        buffer_text(out, ": its adapter waits until the worker can accept what has changed");
+        buffer_text(out, ": the adapter waits until the worker can accept the change");
 }

@@ -9,7 +9,7 @@
 #include "core/kube/object/object.h"
 
 #define POINTER_MAX ((size_t)1 << 20) // keys may be long
-#define NEAR 64                       // items compared before an array is indexed
+#define NEAR 64                       // items compared before the host makes an index
 
 struct json *carry_member(struct json *object, const char *key) {
     struct json *member = json_get(object, key);
@@ -63,7 +63,7 @@ static bool is_carried(const struct carrying *carrying, const char *pointer, con
                                !carry_is_removed(carrying->kind, pointer));
 }
 
-// By an index, for arrays with items in another order. The last few indexes are kept.
+// By an index, for arrays with items in another order. Keeps the last few indexes.
 static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
     struct carry_indexes *indexes = &carrying->indexes;
     for (size_t i = 0; i < CARRY_INDEXES; i++)
@@ -147,7 +147,7 @@ static bool is_blocked(const struct json *to, const char *pointer) {
         const struct json *on_the_way = pointer_find(to, way);
         *end = '/';
         if (!on_the_way)
-            return false; // missing: can be created, or the array was checked before
+            return false; // missing: pointer_set creates it, or the array has the item
         size_t len = strcspn(end + 1, "/");
         char after = end[1 + len];
         end[1 + len] = '\0';
@@ -159,7 +159,7 @@ static bool is_blocked(const struct json *to, const char *pointer) {
     return false;
 }
 
-// An index refers to items and names, and is rebuilt after one of these is replaced.
+// Drops the indexes if an item or a name changes, which an index refers to.
 static void forget_if_named(struct carrying *carrying, const char *pointer) {
     const char *last = strrchr(pointer, '/') + 1;
     if (strcmp(last, carrying->key) == 0 || strspn(last, "0123456789") == strlen(last))
@@ -201,12 +201,12 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
            put_value(carrying, pointer, value);
 }
 
-// 0: no value is recorded.
+// 0: the record has no value.
 static uint64_t hash_value(const struct carrying *carrying, const char *pointer, const struct json *value) {
     return has_value(carrying, pointer) ? record_value(pointer, value) : 0;
 }
 
-// `arrived`: the mirror has the value, or gets it. A field that is not carried now stays on record until it is.
+// `arrived`: the mirror has the value, or gets the value. Other fields stay on record for later.
 static bool record_field(struct carrying *carrying, uint64_t where, uint64_t what, bool arrived) {
     bool keeps = arrived || record_knows(carrying->before, where);
     bool keeps_value = what && (arrived || record_has_value(carrying->before, what));
@@ -223,7 +223,7 @@ static bool keep_value(void *ctx, const char *pointer, struct json *value) {
 }
 
 static void begin_pattern(struct carrying *carrying, const wharf_carried *carried) {
-    forget_indexes(carrying); // the key differs, and items may have been removed
+    forget_indexes(carrying); // the key differs, and items may be gone
     carrying->key = carried->key ? carried->key : "name";
 }
 
@@ -232,7 +232,7 @@ static bool is_below(const char *pattern, const char *carried) {
     return strncmp(pattern, carried, len) == 0 && pattern[len] == '/';
 }
 
-// A field that is carried whole may contain fields that a mirror must not have.
+// A carried field may contain fields that a mirror must not have.
 static void remove_below(const wharf_kind *kind, const char *carried, struct json *to) {
     if (is_below(kind->managed_by, carried))
         pointer_remove(to, kind->managed_by);
@@ -245,7 +245,7 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
     return carried->when == WHARF_CARRY_ALWAYS || phase_suspend_asked(carrying->kind, carrying->mirror);
 }
 
-// Removes from the mirror a value that was carried earlier and that the workload no longer has.
+// Removes from the mirror a carried value that the workload no longer has.
 static bool remove_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     if (carrying->keys && is_private(value))

@@ -15,8 +15,8 @@
 //
 //   v2:<flags>:<carried now>:<values of spec fields, as last carried>:<carried earlier and removed since>
 //
-// Flags: r or s, the host last resumed or suspended the mirror; w, the mirror was suspended in the worker; h, that
-// happened before; k, the mirror was created without Kueue's labels. Version 0.1 wrote a list of pointers, which the
+// Flags: r or s, the host last resumed or suspended the mirror; w, the worker suspended the mirror; h, that happened
+// before; k, the host created the mirror without Kueue's labels. Version 0.1 wrote a list of pointers, which the
 // host still reads. docs/lifecycle.md describes the consequences.
 #define RECORD_GONE_MAX 256 // removed pointers in a record
 
@@ -44,25 +44,25 @@ uint64_t record_value(const char *pointer, const struct json *value);
 bool record_add(struct record_set *set, uint64_t hash);
 
 // Merges the record that the host knows (NULL: none) and the annotation (NULL: none): carried pointers and a past
-// suspension from both, the rest from the first that exists. A host's patch that arrives late brings a record of its
-// own. `unsure`: the outcome of the host's last patch is unknown, and the annotation decides.
+// suspension from both, the rest from the first that exists. A host's patch that arrives late brings its own
+// record. `unsure`: the host does not know the outcome of its last patch, and the annotation decides.
 bool record_read(struct record *record, const char *known, const char *annotation, bool unsure);
 
-// Whether the pointer is or was carried. For a record that was read.
+// Whether the host carries or carried the pointer. After record_read.
 bool record_knows(const struct record *record, uint64_t pointer);
 bool record_has_value(const struct record *record, uint64_t value);
 
-// Whether all of `some` are among `set`, which is sorted.
+// Whether all of `some` are among `set`, a sorted set.
 bool record_has_all(const struct record_set *set, const struct record_set *some);
-// Whether `record`, which was read, contains everything of `other` but the values.
+// Whether `record`, after record_read, contains everything of `other` but the values.
 bool record_covers(const struct record *record, const struct record *other);
 
 // Writes `record`, the successor of `before`: pointers that only `before` carried count as removed.
 bool record_print(struct record *record, const struct record *before, struct buffer *out);
 
 // A worker accepts or rejects a patch as a whole. After a rejection the host sends the change in pieces, one at a time,
-// so that only the rejected part is held back. A piece that is rejected again waits until it is different, or until the
-// backoff is over and the host tries the whole again.
+// and holds back the rejected pieces only: until they differ, or until the backoff is over and the host tries the whole
+// again.
 #define REJECTIONS_MAX 32 // rejected pieces in memory; further ones replace the oldest
 
 enum piece {
@@ -93,17 +93,17 @@ void rejections_hold(struct rejections *refused, uint64_t hash);
 bool rejections_has(const struct rejections *refused, uint64_t hash); // NULL is allowed
 void rejections_end(struct rejections **refused);                     // frees
 
-// Counts one more. False: so many were sent for the same workload that another writer must revert them.
+// Counts one more. False: after so many pieces for the same workload, another writer must revert the changes.
 bool rejections_may_send(struct rejections *refused, const wharf_kind *kind, uint64_t source);
 
 // The number of pieces, and the piece in place `i`. A change that suspends the mirror comes first. A change that
-// resumes the mirror comes after the fields, some of which may change only while the mirror is suspended.
+// resumes the mirror comes after the fields, some of which may change only in a suspended mirror.
 size_t pieces_count(const wharf_kind *kind);
 enum piece pieces_at(const wharf_kind *kind, size_t i, bool resumes);
 
 // `mirror` with this piece of `desired`. NULL when out of memory.
 struct json *piece_cut(const wharf_kind *kind, const struct json *mirror, const struct json *desired, enum piece piece);
-// Whether the piece has annotations, and with them the record.
+// Whether the piece has annotations, and so the record.
 bool piece_has_record(enum piece piece);
 // Appends the name to a list for people.
 void piece_name(const wharf_kind *kind, enum piece piece, struct buffer *out);
@@ -120,7 +120,7 @@ struct carry_indexes { // of the arrays used last
 struct carrying {
     const wharf_kind *kind;
     const struct json *from;     // the workload
-    const struct json *mirror;   // as it is; NULL before the create
+    const struct json *mirror;   // the present one; NULL before the create
     struct json *to;             // the desired mirror
     const struct record *before; // the known record of the mirror
     struct record *after;
@@ -136,16 +136,16 @@ bool carry_keys(struct carrying *carrying); // labels and annotations
 // Records the carried labels and annotations that are in `to`.
 bool carry_record_keys(struct carrying *carrying);
 bool carry_spec(struct carrying *carrying);
-// Records the fields of carry_spec, if `to` is a copy that has them already.
+// Records the fields of carry_spec, if `to` is a copy of `from`.
 bool carry_record(struct carrying *carrying);
-// Restores fields that belong to the worker, where the adapter's update changed them.
+// Restores the worker's fields after the adapter's update.
 bool carry_give_back(struct carrying *carrying);
 // Records the labels, annotations and fields of carry_spec that the adapter's update left in `to`.
 bool carry_record_changes(struct carrying *carrying);
 
 // Whether mirrors of the kind never have the field: managedBy, or a removed field.
 bool carry_is_removed(const wharf_kind *kind, const char *pointer);
-// Member `key` of `object`, created if it is missing or not an object. NULL for NULL, and when out of memory.
+// Member `key` of `object`, created unless an object. NULL for NULL, and when out of memory.
 struct json *carry_member(struct json *object, const char *key);
 struct json *carry_metadata(struct json *object, const char *map); // "labels" or "annotations"
 // The first label, or the first annotation; NULL: none.

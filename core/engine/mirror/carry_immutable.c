@@ -9,8 +9,8 @@
 #define FIELDS_MAX 400 // bytes of pointers in a message
 #define FIRST 64       // patterns; enough for most kinds
 
-// A stack of patterns. First those of the other fields; then, for each level, those that match down to the current
-// value, each as the remaining part.
+// A stack of patterns. First the patterns of all other fields; then, for each level, the patterns that match down to
+// the current value, each as the remaining part.
 struct patterns {
     const char **list;
     size_t count, capacity;
@@ -103,11 +103,11 @@ static bool note_field(struct buffer *out, const struct buffer *path) {
     return buffer_printf(out, "%s%s", out->len ? ", " : "", out->len + path->len > FIELDS_MAX ? "..." : path->data);
 }
 
-// Values that only the mirror has may be defaults of its cluster, and do not count.
+// Values that only the mirror has may be defaults of the worker, and do not count.
 static bool note_difference(const struct json *here, const struct json *there, struct buffer *path,
                             struct buffer *out) {
     bool empty = json_is_container(here) && json_size(here) == 0;
-    if (json_equal(here, there) || (empty && !there)) // all of its content was carried
+    if (json_equal(here, there) || (empty && !there)) // the host carried all content
         return true;
     bool objects = json_is(here, JSON_OBJECT) && json_is(there, JSON_OBJECT);
     bool arrays = json_is(here, JSON_ARRAY) && json_is(there, JSON_ARRAY) && json_size(here) == json_size(there);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields that the worker drops, and marks that a policy in the worker strips or changes at the create. Watches do not
-// show a mirror without marks, and a restarted host would not recognise the mirror. So it counts as rejected: the host
+// show a mirror without marks, and a restarted host would not recognise the mirror, which counts as rejected: the host
 // deletes the mirror by the uid, once, and reschedules the workload.
 #include "core/engine/mirror/mirror_parts.h"
 
@@ -13,7 +13,7 @@
 
 struct dropped_search {
     const struct kind *kind; // the kind's removed fields do not count; NULL: all fields count
-    struct buffer *out;      // NULL: only the number is wanted
+    struct buffer *out;      // NULL: the caller needs only the number
     size_t found;
 };
 
@@ -93,7 +93,7 @@ static void compare_members(struct dropped_search *search, const struct json *se
     }
 }
 
-// A value of another type was converted, not dropped.
+// The server converted a value of another type, and did not drop it.
 static void compare(struct dropped_search *search, const struct json *sent, const struct json *stored,
                     const struct dropped_at *place) {
     struct dropped_at below = {.above = place, .depth = place->depth + 1};

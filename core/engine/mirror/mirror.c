@@ -160,8 +160,8 @@ wharf_result mirror_check_annotations(const struct mirror_context *context, cons
     context->call->answer.reason = "AnnotationsTooLarge";
     context->call->answer.message = services_table()->format(
         &context->call->call,
-        "the annotations of its mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
-        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce them",
+        "the annotations of the mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
+        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce the annotations",
         size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
     return WHARF_REFUSED;
 }
@@ -232,7 +232,7 @@ static bool set_observed(const struct mirror_context *context, struct json *obje
 // An object with the initial status: the mirror's without the worker's own fields; or, without a mirror, the workload's
 // with the conditions due in that case.
 static wharf_result draft_status(const struct mirror_context *context, struct json *object) {
-    // While the mirror has no status, the workload keeps its own.
+    // Without a status of the mirror, the workload keeps the present status.
     const struct json *reported = json_get(context->mirror, "status");
     bool has = context->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
     const struct json *source = has ? reported : json_get(context->workload, "status");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the mirror of a workload, the patch that keeps the mirror up to date, and the status that is copied back,
+// Computes the mirror of a workload, the patch that keeps the mirror up to date, and the status for the workload,
 // with the adapter's part: JSON in, JSON out. Also the seal of a mirror.
 #pragma once
 
 #include "core/adapter/adapters.h"
 #include "core/adapter/services.h"
 
-#define MARK_ORIGIN "wharf.dev/origin"   // label of a mirror: the host that created it
+#define MARK_ORIGIN "wharf.dev/origin"   // label of a mirror: the host
 #define MARK_UID "wharf.dev/uid"         // label of a mirror: uid of the workload
 #define MARK_KIND "wharf.dev/kind"       // label of a mirror: plural.group
 #define MARK_ATTEMPT "wharf.dev/attempt" // annotation of both
@@ -61,8 +61,8 @@ enum seal_verdict seal_check(const struct seal_keys *keys, const struct seal_sub
 
 // A mirror's record as the host keeps it, and the next version.
 struct mirror_record {
-    const char *known;                // the record that the host knows; NULL: only the annotation is known
-    bool unsure;                      // the outcome of a later patch is unknown: the annotation decides
+    const char *known;                // the record that the host knows; NULL: the host knows only the annotation
+    bool unsure;                      // the host does not know the outcome of a later patch: the annotation decides
     bool bare;                        // mirror_make: without Kueue's labels
     const struct rejections *refused; // mirror_patch: the worker's rejections; NULL: none
     char *next;                       // out: the record after the patch, free(); NULL: none
@@ -70,7 +70,7 @@ struct mirror_record {
     uint16_t piece;           // out: enum piece of the patch
     bool alone;               // out: the patch is about the record only
     bool stops;               // out: the patch suspends the mirror
-    bool suspended_in_worker; // out: the mirror was suspended in the worker
+    bool suspended_in_worker; // out: the worker suspended the mirror
 };
 
 void mirror_record_cleanup(struct mirror_record *record); // frees the results; NULL is allowed
@@ -93,7 +93,7 @@ struct mirror_context {
     uint32_t attempt;
     bool finalizer;                // create mirrors with MARK_FINALIZER
     bool suspended_by_kueue;       // the worker's Kueue controls `suspend` of the mirror, see kueue_status_governs
-    bool had_status;               // the mirror had a status: an empty one was cleared
+    bool had_status;               // the mirror had a status: an empty one means cleared
     bool unfinished;               // the workload has not finished, as far as this host is concerned; false: not known
     struct mirror_record *record;  // NULL: not known, not requested
     uint8_t *carry;                // enum carry_state of the mirror: read, and set once known; NULL: compare each time
@@ -107,13 +107,13 @@ struct mirror_context {
 wharf_result mirror_make(const struct mirror_context *context, struct json **out);
 
 // The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to send.
-// With WHARF_OK the call's answer may have a message about changes that cannot be carried.
+// With WHARF_OK the call's answer may have a message about changes that the host cannot carry.
 wharf_result mirror_patch(const struct mirror_context *context, struct json **patch);
 // A hash of a patch without the precondition, which changes with each retry. Never 0.
 uint64_t mirror_patch_hash(const struct json *patch);
 
-// Whether there is nothing to carry but the record, and the immutable fields are unchanged. False also when unknown.
-// Compares only if context->carry is unknown.
+// Whether there is nothing to carry but the record, and no change of the immutable fields. False also when unknown.
+// Compares only for CARRY_UNKNOWN.
 bool mirror_is_complete(const struct mirror_context *context);
 
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there

@@ -138,8 +138,8 @@ enum record_need {
     RECORD_THERE  // not at all: the mirror has the record
 };
 
-// A record in the old format is converted with the next change. Values of spec fields matter only once the mirror has
-// been suspended in the worker, which is a change of the record itself.
+// The next change converts a record in the old format. Values of spec fields matter only after a suspension in the
+// worker, which is a change of the record itself.
 static bool find_need(const struct mirror_context *context, const struct change *change, const char *present,
                       enum record_need *need) {
     const char *known = context->record ? context->record->known : NULL;
@@ -161,7 +161,7 @@ static bool set_record(struct json *object, const char *text) {
     return json_set(carry_metadata(object, "annotations"), MARK_CARRIED, json_new_string(text));
 }
 
-// Puts the record into the patch if it differs from the mirror's. `text` is then the mirror's record after the patch.
+// Puts the record into the patch if the mirror has another one. `text` is then the mirror's record after the patch.
 static wharf_result add_record(const struct mirror_context *context, struct change *change, struct buffer *text) {
     const char *present = object_annotation(context->mirror, MARK_CARRIED);
     bool same = present && strcmp(present, text->data) == 0, alone = json_size(change->diff) == 0;
@@ -186,7 +186,7 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
 }
 
-// Whether the immutable fields are unchanged since the mirror was created.
+// Whether the immutable fields are the same as at the create.
 static bool immutable_is_same(const struct mirror_context *context) {
     const char *made_of = object_annotation(context->mirror, MARK_IMMUTABLE);
     return !made_of || strtoull(made_of, NULL, 16) == carry_immutable_hash(&context->kind->abi, context->workload);
@@ -212,8 +212,8 @@ bool mirror_is_complete(const struct mirror_context *context) {
     return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
 }
 
-// A merge patch replaces arrays whole, the host resumes only mirrors that it suspended, and some fields may change only
-// while the mirror is suspended: in these cases resourceVersion is a precondition.
+// resourceVersion is a precondition of patches with arrays, which a merge patch replaces whole; of resuming, since the
+// host resumes only its own suspension; and of fields that may change only in a suspended mirror.
 static wharf_result finish_patch(const struct mirror_context *context, struct change *change, enum piece piece,
                                  struct json **patch) {
     AUTO_BUFFER(text, SIZE_MAX / 4);
@@ -262,7 +262,7 @@ struct held_back {
     bool any;
 };
 
-// Drops a patch that was rejected before.
+// Drops a patch that the worker rejected before.
 static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
                       struct json **patch) {
     if (!*patch || !rejections_has(context->record->refused, mirror_patch_hash(*patch)))
@@ -320,7 +320,7 @@ static wharf_result choose_patch(const struct mirror_context *context, struct ch
     return result;
 }
 
-// Reports immutable fields that changed after the mirror was created.
+// Reports changes of immutable fields.
 static wharf_result report_immutable(const struct mirror_context *context) {
     if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
@@ -328,11 +328,9 @@ static wharf_result report_immutable(const struct mirror_context *context) {
     if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
         return WHARF_RETRY;
     context->call->answer.reason = "NotCarried";
-    context->call->answer.message =
-        services_table()->format(&context->call->call,
-                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): it "
-                                 "takes effect only in a new mirror",
-                                 fields.len ? fields.data : "a field of the spec");
+    context->call->answer.message = services_table()->format(
+        &context->call->call, "%s changed (immutable fields): the change takes effect only in a new mirror",
+        fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }
 

@@ -97,7 +97,7 @@ static const char *read_flags(const char *text, struct record *record) {
     return text;
 }
 
-// Drops the oldest pointers after the first `before`, so that at most RECORD_GONE_MAX are left of them.
+// Drops the oldest pointers after the first `before`, so that at most RECORD_GONE_MAX of the others are left.
 static void keep_newest(struct record_set *gone, size_t before) {
     size_t added = gone->count - before, over = added > RECORD_GONE_MAX ? added - RECORD_GONE_MAX : 0;
     if (over > 0)
@@ -172,7 +172,7 @@ bool record_covers(const struct record *record, const struct record *other) {
            knows_all(record, &other->carried) && knows_all(record, &other->gone);
 }
 
-// The newest RECORD_GONE_MAX pointers that were carried `before` and are not carried now.
+// The newest RECORD_GONE_MAX pointers of `before` that the host no longer carries.
 static bool add_gone(struct record *record, const struct record *before) {
     struct record_set *gone = &record->gone;
     size_t first = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;

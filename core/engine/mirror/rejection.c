@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster that answers and rejects the host: its credentials, or a right that a kind needs. When the rejection ends,
-// the host tries workloads again at once that were rejected for that reason.
+// the host tries the workloads again at once that had this rejection.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
@@ -51,7 +51,7 @@ static void on_denied(struct engine *engine, const struct engine_event *event) {
         report_log(engine, LOG_WARN, event->cluster, event->kind, "%s", stats->denied);
         return;
     }
-    report_log(engine, LOG_INFO, event->cluster, event->kind, "the host has the rights that were denied");
+    report_log(engine, LOG_INFO, event->cluster, event->kind, "the host now has the rights that the worker denied");
     retry_excluded(engine, event->cluster, event->kind);
 }
 

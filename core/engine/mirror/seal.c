@@ -14,7 +14,7 @@
 
 struct key {
     EVP_MAC_CTX *mac;    // initialised with the key; reset for each seal
-    char id[ID_HEX + 1]; // distinguishes keys without revealing them
+    char id[ID_HEX + 1]; // distinguishes keys, and reveals nothing
 };
 
 struct seal_keys {

@@ -93,7 +93,7 @@ static bool is_over(const struct entry *entry, const struct mirror *placed) {
            !decide_is_disputed(&entry->workload->facts, placed ? &placed->facts : NULL);
 }
 
-// The annotations are to be restored. True: this is new, and to be reported.
+// The host has to restore the annotations. True: a new case, to report.
 static bool begin_restore(const struct engine *engine, struct workload_facts *w, bool was) {
     w->misplaced = true;
     if (!was)
@@ -120,7 +120,8 @@ static void check_label(struct engine *engine, struct entry *entry, const struct
     copy_shown(label, shown);
     if (begin_restore(engine, w, was))
         report_event(engine, entry, true, "LabelRestored", "Place",
-                     "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
+                     "another writer changed label " MARK_CLUSTER
+                     " to %s, which does not move the mirror: the host restores %s",
                      shown, name);
 }
 
@@ -148,8 +149,8 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
     copy_shown(object_annotation(object, MARK_ATTEMPT), number);
     if (begin_restore(engine, w, was))
         report_event(engine, entry, true, "AnnotationsRestored", "Place",
-                     MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
-                                  " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
+                     "another writer changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
+                     " to %s, which does not move the mirror: the host restores cluster %s, attempt %u",
                      name, number, engine->clusters[m->facts.cluster].name, m->facts.attempt);
 }
 
@@ -171,7 +172,7 @@ static void keep_unknown(const struct engine *engine, struct entry *entry, uint3
         clock_later(w->earlier_until_ns, clock_after(w->unknown_since_ns, engine->settings.worker_lost_timeout_ns));
 }
 
-// The placement by the annotations, or the known one while the annotations are to be restored.
+// The placement by the annotations, or the known one while the host has to restore the annotations.
 static void read_placement(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
     struct workload_facts *w = &entry->workload->facts;
     uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
@@ -189,7 +190,7 @@ static void read_placement(struct engine *engine, struct entry *entry, const str
     w->attempt = attempt;
 }
 
-// The mirrors have to be compared with the changed workload.
+// The host has to compare the mirrors with a changed workload.
 static void read_changes(struct entry *entry, const struct json *object) {
     struct workload *w = entry->workload;
     uint64_t hash = mirror_carry_hash(object, false);
@@ -197,7 +198,7 @@ static void read_changes(struct entry *entry, const struct json *object) {
         return;
     w->carry_hash = hash;
     if (w->refusals > 0)
-        w->facts.not_before_ns = 0; // the changed workload may be accepted
+        w->facts.not_before_ns = 0; // the adapter may accept the changed workload
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         m->facts.update_due = true;
         m->carry = CARRY_UNKNOWN;

@@ -25,9 +25,9 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
 void observe_set_of_workload(const struct entry *entry, struct mirror *mirror);
 
-// Rule 9: the resourceVersions of a cluster went backwards. The cluster was restored from a backup, or wiped.
+// Rule 9: the resourceVersions of a cluster went backwards, after a restoration from a backup or a wipe.
 //
-// Called before an answer is processed: a request from before the restoration has an unknown outcome.
+// Before the engine handles an answer: a request from before the restoration has an unknown outcome.
 void restored_answer(const struct engine *engine, const struct request_in_flight *request, struct response *response);
 // A finished workload is unfinished in the cluster, after a restoration or a write by another client. Takes `text`,
 // the former state.
@@ -45,6 +45,6 @@ bool stale_version_must_read(struct engine *engine, struct entry *entry);
 // For the files of this folder.
 // True if `object` is not newer than the stored one: the watch may lag behind an answer. `stub`: the stored object is a
 // stub or has a reduced status; then the whole object of the same version counts as newer (maxObjectSize or
-// maxStatusSize was raised).
+// maxStatusSize is larger now).
 bool observe_is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object);
 void observe_seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object);

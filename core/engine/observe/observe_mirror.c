@@ -17,7 +17,7 @@
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
-#define UNSEALED_REPORTED 8 // per cluster, before the log line is throttled
+#define UNSEALED_REPORTED 8 // log lines per cluster without a delay
 
 // The marks of one object do not change, but an unproven mirror may have had wrong ones before.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
@@ -61,7 +61,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (ownership != OWNERSHIP_UID) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->facts.attempt = mirror_attempt(object);
-    } else { // changed marks will be restored
+    } else { // the next update restores changed marks
         if (!same)
             text_copy(m->workload_uid, sizeof m->workload_uid, w->uid);
         m->facts.update_due = true;
@@ -115,12 +115,12 @@ static void forget_object(struct mirror *m) {
     m->created_ns = m->started_ns = 0;
 }
 
-// `known`: the former status was reduced, too.
+// `known`: the former status was a reduced one, too.
 static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
     if (m->reduced && !known && m->facts.of_workload)
         report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
-                     "not all of its status in cluster %s is copied: %s", engine->clusters[m->facts.cluster].name,
-                     m->reduced);
+                     "the host copies only a part of the status in cluster %s: %s",
+                     engine->clusters[m->facts.cluster].name, m->reduced);
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
@@ -182,9 +182,9 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
 // A mirror without a seal may be older than the key.
 static const char *advice_of(const struct json *object) {
     return object_annotation(object, MARK_SEAL)
-               ? "no valid seal: it is not changed; delete it there if it is forged"
-               : "no seal: if this host created it before there was a key, start once with seal.adoptUnsealed: true; "
-                 "delete it there if it is forged";
+               ? "no valid seal: the host does not change the object; delete a forged one there"
+               : "no seal: if this host created the object before there was a key, start once with seal.adoptUnsealed: "
+                 "true; delete a forged one there";
 }
 
 // Marks of the host without a valid seal.
@@ -196,7 +196,7 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
         text_equal(object_label(object, MARK_UID), entry->workload->uid)) {
         entry->workload->unsealed_reported = true;
         report_event(engine, entry, true, "NameConflict", "Observe",
-                     "cluster %s has a foreign object of this name with the marks of its mirror and %s",
+                     "cluster %s has a foreign object of this name with the marks of the mirror and %s",
                      engine->clusters[cluster].name, advice_of(object));
     }
     if (engine->now.mono_ns < log->next_ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 9. A cluster's resourceVersions went backwards: the cluster was restored from a backup, or wiped. The next
-// list is compared with the known state; until that list is complete the host writes nothing.
+// Rule 9. A cluster's resourceVersions went backwards, after a restoration from a backup or a wipe. The host compares
+// the next list with the known state, and writes nothing until that list is complete.
 #include "core/engine/observe/observe.h"
 
 #include "core/base/memory.h"
@@ -94,10 +94,10 @@ void restored_finished(struct engine *engine, struct entry *entry, struct shared
     }
     final_status_put(entry, *text);
     report_event(engine, entry, false, "HadFinished", "CopyStatus", "%s",
-                 restored
-                     ? "it had finished before the management cluster was restored from a backup and is not run again"
-                     : "it had finished, and another writer took back its final status, which is written again; "
-                       "it is not run again");
+                 restored ? "the workload had finished before the management cluster was restored from a backup, and "
+                            "does not run again"
+                          : "the workload had finished, and another writer took back the final status: the host writes "
+                            "the status again, and the workload does not run again");
 }
 
 const struct part part_restored = {.name = "restored", .events = PART_EVENT(EVENT_RESTORED), .event = on_restored};

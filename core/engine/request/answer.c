@@ -65,8 +65,8 @@ static bool is_gone(const struct entry *entry, const struct request_in_flight *r
            (request->workload == text_hash(TEXT_HASH, uid) || orphans_was_deleted(entry, uid));
 }
 
-// If a read does not find a known workload, the watch will show the deletion, unless the list was late, from before
-// the cluster was restored from a backup. Such a watch waits for future versions and shows no deletion.
+// If a read does not find a known workload, the watch will show the deletion, unless the list was late, from before a
+// restoration of the cluster from a backup. Such a watch waits for future versions and shows no deletion.
 static void doubt_watch(struct engine *engine, const struct entry *entry) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     if (entry->read_failures < NOT_FOUND_MAX || watch->doubted_until_ns > engine->now.mono_ns)
@@ -103,7 +103,7 @@ static void answer_of_read(struct engine *engine, struct entry *entry, const str
         entry->read_at_ns = 0;
         return;
     }
-    // The next read shows the present state of a workload that was deleted.
+    // The next read shows the present state of a deleted workload.
     entry->read_at_ns = answer_next_try_ns(engine, response, &entry->read_failures);
     if (response->reason == REASON_NOT_FOUND)
         doubt_watch(engine, entry);

@@ -17,7 +17,7 @@
 
 #define GONE_SOON_NS (200 * CLOCK_MS) // to poll a deletion that no watch shows
 #define GONE_LATER_NS (10 * CLOCK_SECOND)
-#define FAILURES_REPORTED 4 // transient failures of a create before they are reported
+#define FAILURES_REPORTED 4 // transient failures of a create before the report
 
 static const char *cluster_of(const struct engine *engine, const struct mirror *mirror) {
     return engine->clusters[mirror->facts.cluster].name;
@@ -70,8 +70,8 @@ static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirr
     marks_adopt(entry, mirror, attempt);
     mirror->refusals = refusals;
     exclude(engine, entry, mirror, "MarksTaken",
-            "a policy there removes or changes %s, which identifies mirrors; exempt it from the policy. The mirror is "
-            "deleted",
+            "a policy there removes or changes %s, which identifies mirrors; exempt the mark from the policy. The host "
+            "deletes the mirror",
             lost);
     return true;
 }
@@ -89,16 +89,16 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
     const char *names = fields.len > 0 ? fields.data : "fields";
     if (!dropped_are_refused(engine, entry)) {
         report_event(engine, entry, true, "FieldsDropped", "CreateMirror",
-                     "cluster %s does not keep %s of the mirror: its API server does not know them, or a policy there "
-                     "removes them",
+                     "cluster %s does not keep %s of the mirror: the API server there does not know these fields, or a "
+                     "policy removes them",
                      cluster_of(engine, mirror), names);
         return false;
     }
     mirror->facts.marks_stripped = true;
     mirror->refusals = refusals;
     exclude(engine, entry, mirror, "FieldsDropped",
-            "it does not keep %s, although the trial before kept them (requireFields). The mirror, which may have "
-            "begun to run, is deleted",
+            "the worker does not keep %s, although the trial before did (requireFields). The host deletes the mirror, "
+            "which may have begun to run",
             names);
     return true;
 }
@@ -123,7 +123,7 @@ static void count_dispatch(struct engine *engine, struct workload *w, uint32_t a
     w->ready_ns = 0;
 }
 
-// A create or dry-run create was rejected or failed.
+// A create or dry-run create failed, or the worker rejected it.
 static void not_created(struct engine *engine, struct entry *entry, struct mirror *mirror,
                         const struct response *response) {
     if (response->reason == REASON_ALREADY_EXISTS) {
@@ -142,7 +142,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         mirror->facts.unsure |= mirror->failures >= FAILURES_REPORTED;
         if (mirror->failures >= FAILURES_REPORTED)
             report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
-                         "cluster %s fails to create the mirror, which is retried: %s", cluster_of(engine, mirror),
+                         "cluster %s fails to create the mirror; the host retries: %s", cluster_of(engine, mirror),
                          response->message);
     }
 }
@@ -193,7 +193,7 @@ static void on_create(struct engine *engine, struct entry *entry, struct mirror 
     if (former || refuse_marks(engine, entry, mirror, request->attempt, sealed && newest, refusals) ||
         (comparable && refuse_dropped(engine, entry, mirror, request->attempt, refusals)))
         return;
-    if (mirror->unmarked) // the workload was placed elsewhere meanwhile
+    if (mirror->unmarked) // meanwhile the host placed the workload elsewhere
         mirror->facts.attempt = request->attempt;
     else if (request->wanted == w->carry_hash && newest)
         mirror->facts.update_due = false; // no change of the workload or the mirror since
@@ -206,7 +206,7 @@ void answer_check_dropped(struct engine *engine, struct entry *entry) {
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || mirror != facts_placed_mirror(entry))
         return;
     if (mirror->unchecked_source != repeat_fold(entry->workload->carry_hash) && mirror->facts.update_due)
-        return; // the workload has changed since: wait until the change is carried
+        return; // the workload has changed since: the host carries the change first
     mirror->unchecked_source = 0;
     if (!mirror->facts.finished)
         (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, mirror->refusals);
@@ -224,7 +224,7 @@ static void on_trial(struct engine *engine, struct entry *entry, struct mirror *
     size_t dropped = current && response->value ? dropped_of(engine, entry, response->value, &fields) : 0;
     if (dropped > 0) {
         exclude(engine, entry, mirror, "FieldsDropped",
-                "it does not keep %s, which requireFields asks for; nothing was created",
+                "the worker does not keep %s, which requireFields asks for; the host created nothing",
                 fields.len > 0 ? fields.data : "all fields");
     } else if (response->reason == REASON_OK || cannot_be_tried(response)) {
         mirror->failures = 0;
@@ -266,9 +266,9 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
     mirror->facts.unsure = true;
     mirror->facts.not_before_ns = refused_until_ns(engine, mirror);
     report_event(engine, entry, true, "NotSealed", "CreateMirror",
-                 "cluster %s has an object with the marks of its mirror but no valid seal: no mirror is created until "
-                 "that object is deleted or sealed (without a seal it may be from before there was a key: a start with "
-                 "seal.adoptUnsealed: true seals it)",
+                 "cluster %s has an object with the marks of the mirror but no valid seal: the host creates no mirror "
+                 "until that object is gone or has a seal (objects from before there was a key have none: a start with "
+                 "seal.adoptUnsealed: true adds the seal)",
                  cluster_of(engine, mirror));
 }
 
@@ -282,7 +282,7 @@ static void poll_deletion(const struct engine *engine, struct mirror *mirror, in
 
 // A foreign object has the name of the mirror.
 static void note_conflict(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object) {
-    if (mirror->facts.present) // the name was reused; without marks no watch shows that
+    if (mirror->facts.present) // another object has the name; without marks no watch shows that
         observe_mirror_gone(engine, entry, mirror, true);
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
@@ -411,7 +411,7 @@ static void on_namespace(struct engine *engine, struct entry *entry, struct mirr
         mirror->facts.not_before_ns = answer_next_try_ns(engine, response, &mirror->failures);
 }
 
-// The object was deleted while the request was in flight, and the answer shows the state before the deletion.
+// A deletion came while the request was in flight, and the answer shows the state before the deletion.
 static bool is_outdated(const struct mirror *mirror, const struct request_in_flight *request,
                         const struct response *response) {
     if (request->type == REQUEST_DELETE || request->type == REQUEST_RELEASE)

@@ -29,7 +29,7 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                                  .now = engine->now,
                                  .cluster = worker ? engine->clusters[worker].name : NULL,
                                  .attempt = entry->workload->facts.attempt,
-                                 .version = version ? version : kind->abi.versions[0], // before the version is known
+                                 .version = version ? version : kind->abi.versions[0], // an unknown version
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,

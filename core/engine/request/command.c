@@ -117,8 +117,8 @@ bool command_send_patch(struct engine *engine, struct entry *entry, struct mirro
     AUTO_TEXT body = json_text(patch, &request.body_len);
     if (body && request.body_len > REQUEST_BODY_MAX && request.type != REQUEST_CREATE) {
         report_event(engine, entry, true, "TooLarge", mirror ? "CarryChange" : "CopyStatus",
-                     "the patch of its %s has %zu bytes, more than the %zu that an API server accepts, and is not "
-                     "sent; reduce the workload",
+                     "the patch of the %s has %zu bytes, more than the %zu that an API server accepts: the host does "
+                     "not send the patch; reduce the workload",
                      mirror ? "mirror" : "status", request.body_len, REQUEST_BODY_MAX);
         return true;
     }

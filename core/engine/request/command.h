@@ -45,7 +45,7 @@ struct request_in_flight {
     char **offered;      // the sender's `record`, or NULL; moved if the request is sent
     // Set by command_send.
     char *record; // CREATE, UPDATE: the mirror's record if accepted; OWNER: the checks to look up. Owned, or NULL
-    uint32_t generation; // part of the id, to detect a late answer after the slot was reused
+    uint32_t generation; // part of the id, to detect a late answer after a reuse of the slot
     enum verb verb;      // of the type
     bool is_budgeted;    // see status_budget_sent
     uint32_t next_free;
@@ -73,7 +73,7 @@ bool confirm_read(struct engine *engine, struct entry *entry);
 
 // The worker leaves: requests in flight to the worker end with an unknown outcome.
 void answer_end_requests(struct engine *engine, size_t cluster);
-// Whether the request certainly had no effect. If not, the outcome is unknown (rule 4).
+// Whether the request certainly had no effect. If not, the host does not know the outcome (rule 4).
 bool answer_certainly_not_done(enum reason reason);
 // Whether the server answered. If not, the request may still take effect later.
 bool answer_is_heard(enum reason reason);
@@ -82,7 +82,8 @@ int64_t answer_next_try_ns(struct engine *engine, const struct response *respons
 bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version);
 void answer_of_mirror(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                       struct response *response);
-// After an unanswered create: compares the fields that the worker keeps, once the mirror is seen (dropped_of).
+// After an unanswered create: compares the fields that the worker keeps, once a watch or read shows the mirror
+// (dropped_of).
 void answer_check_dropped(struct engine *engine, struct entry *entry);
 
 // A call of the adapter that ends with its block.

@@ -17,7 +17,7 @@
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
-#define FREE_DENIALS 3 // rejected statuses before the next one is delayed
+#define FREE_DENIALS 3 // rejected statuses without a delay of the next one
 
 // The budget of bytes grows with time, up to this many seconds' worth. An API server compacts every 5 minutes, so a
 // version of an object takes space for up to 10: with 1 MiB a second a worker takes up to 856 MiB.
@@ -86,7 +86,7 @@ static void charge(struct engine *engine, uint32_t cluster, size_t size) {
     bytes->closed_until_ns = bytes->full_ns - BYTES_BURST_NS + BYTES_PAUSE_NS;
     if (!bytes->reported)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "statuses of its mirrors wait: they take more space in the management cluster than "
+                   "statuses of mirrors wait: this worker's take more space in the management cluster than "
                    "rateLimit.statusBytes allows, %zu bytes a second; first and final ones are still copied",
                    engine->settings.status_bytes);
     bytes->reported = true;
@@ -102,8 +102,8 @@ static void report_changes(struct engine *engine, struct entry *entry) {
         return;
     uint32_t cluster = charged_cluster(entry);
     report_event(engine, entry, false, "StatusDelayed", "CopyStatus",
-                 "its status changes more than once a second%s%s: it is copied with delays of up to 30 s, and the "
-                 "final one at once",
+                 "the status changes more than once a second%s%s: the host copies it with delays of up to 30 s, and "
+                 "the final one at once",
                  cluster ? " in cluster " : "", cluster ? engine->clusters[cluster].name : "");
     budget->reported = true;
 }
@@ -182,7 +182,7 @@ bool act_status(struct engine *engine, struct entry *entry) {
         return true;
     }
     w->facts.status_due = w->facts.status_held = w->status.uncompared = false;
-    // The same patch was accepted and changed nothing: the server drops those fields.
+    // The server accepted the same patch and changed nothing: the server drops these fields.
     if (patch && request.patch_hash == w->status.noop_patch_hash)
         return true;
     w->status.noop_patch_hash = 0;
@@ -261,7 +261,7 @@ static void set_final(struct entry *entry, struct shared_text text, uint32_t att
     entry->workload->facts.has_final_status = text.own;
 }
 
-// Rule 6: a mirror had finished when it was deleted. A finished workload does not run again.
+// Rule 6: a deleted mirror had finished. A finished workload does not run again.
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     set_final(entry, mirror_take_text(&engine->store, mirror), mirror->facts.attempt);
 }
@@ -292,8 +292,8 @@ void own_record_accept(struct engine *engine, struct entry *entry) {
         cluster_count_active(engine, entry, w->facts.cluster);
 }
 
-// A workload with another writer's record counts as active in the worker only if a mirror is or was seen there, or
-// while the host does not know that.
+// A workload with another writer's record counts as active in the worker only if the host sees or saw a mirror there,
+// or while the host does not know that.
 static void count_foreign_record(struct engine *engine, struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     if (!w->attempt || w->cluster == DECIDE_UNKNOWN_CLUSTER || entry->busy || own_record(entry))

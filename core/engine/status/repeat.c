@@ -32,13 +32,13 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
     text_copy(name, sizeof name, who ? who : "unknown; perhaps another host with this origin");
     if (status)
         report_event(engine, entry, true, "StatusRewritten", "CopyStatus",
-                     "another writer (%s) repeatedly changes its status although the mirror's is unchanged; it is "
-                     "rewritten with growing delays of up to 5 min; stop the other writer",
+                     "another writer (%s) repeatedly changes the status although the mirror's is unchanged; the host "
+                     "rewrites the status with growing delays of up to 5 min; stop the other writer",
                      name);
     else
         report_event(engine, entry, true, "MirrorRewritten", "CarryChange",
-                     "another writer (%s) repeatedly changes its mirror in cluster %s; the workload's values are "
-                     "restored with growing delays of up to 5 min; stop the other writer",
+                     "another writer (%s) repeatedly changes the mirror in cluster %s; the host restores the "
+                     "workload's values with growing delays of up to 5 min; stop the other writer",
                      name, engine->clusters[request->cluster].name);
 }
 
@@ -51,8 +51,8 @@ bool repeat_placed(struct engine *engine, struct entry *entry) {
     const char *last = facts_worker_name(engine, entry);
     if (becomes_hot(&w->places, engine->now.mono_ns, FREE_PLACES))
         report_event(engine, entry, true, "PlacedTooOften", "Place",
-                     "rescheduled %u times within a short time because its mirror is repeatedly deleted, not by this "
-                     "host (last in cluster %s); it is rescheduled with growing delays of up to 5 min",
+                     "rescheduled %u times within a short time because another client repeatedly deletes the mirror "
+                     "(last in cluster %s); the host reschedules the workload with growing delays of up to 5 min",
                      w->places.count, last ? last : "?");
     return throttle_is_hot(&w->places, engine->now.mono_ns, FREE_PLACES);
 }

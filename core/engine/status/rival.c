@@ -136,8 +136,7 @@ static void unmark(struct engine *engine, struct entry *entry) {
     entry->workload->status.rival = NULL;
 }
 
-// A workload that was not placed, and runs here, would run twice: it waits until it has finished here, is deleted, or
-// is retried.
+// An unplaced workload that runs here would run twice: it waits for the end here, a deletion, or a retry.
 static void unmark_if_rested(struct engine *engine, struct entry *entry) {
     const struct rival *rival = entry->workload->status.rival;
     const struct workload_facts *w = &entry->workload->facts;
@@ -156,12 +155,13 @@ static void report_run(struct engine *engine, struct entry *entry) {
     if (rival->told)
         return;
     rival->told = true;
-    report_event(
-        engine, entry, true, "AlsoRunHere", "Observe",
-        "a controller in the management cluster runs it too, although it is delegated: %s%s; %s%s%s",
-        *rival->object ? "it made " : "its status was written by ", *rival->object ? rival->object : rival->who,
-        kind->hybrid ? "this is permitted for " : "stop that controller for delegated objects: new workloads of ",
-        kind->plural_group, kind->hybrid ? "" : " wait until then");
+    report_event(engine, entry, true, "AlsoRunHere", "Observe",
+                 "a controller in the management cluster runs the delegated workload too: %s%s; %s%s%s",
+                 *rival->object ? "it made " : "the writer of the status is ",
+                 *rival->object ? rival->object : rival->who,
+                 kind->hybrid ? "the configuration permits this for "
+                              : "stop that controller for delegated objects: new workloads of ",
+                 kind->plural_group, kind->hybrid ? "" : " wait until then");
 }
 
 // The delegated workload that controls an object in the management cluster.
@@ -250,11 +250,11 @@ static void report_end(struct engine *engine, struct entry *entry, struct doc *d
     if (phase.phase == (wharf_phase_kind)w->phase)
         report_finished(engine, entry);
     else
-        report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
-                     "%s in %s (attempt %u), but its status here is that of another writer (%s), and cannot be taken "
-                     "back",
-                     phase.phase == WHARF_FAILED ? "failed" : "succeeded", engine->clusters[w->facts.cluster].name,
-                     w->facts.attempt, w->status.rival && *w->status.rival->who ? w->status.rival->who : "unknown");
+        report_event(
+            engine, entry, true, "AlsoRunHere", "CopyStatus",
+            "%s in %s (attempt %u), but the status here is that of another writer (%s), and the host cannot change it",
+            phase.phase == WHARF_FAILED ? "failed" : "succeeded", engine->clusters[w->facts.cluster].name,
+            w->facts.attempt, w->status.rival && *w->status.rival->who ? w->status.rival->who : "unknown");
 }
 
 // The mirror has finished, which ends the workload, whatever the status says. The host first writes the mirror's
@@ -314,11 +314,11 @@ static void report_foreign_end(struct engine *engine, struct entry *entry) {
         return;
     rival->told = rival->end_told = true;
     report_event(engine, entry, true, "AlsoRunHere", "CopyStatus",
-                 "its final status is of another writer (%s), which seems to run it in the management cluster%s%s%s; "
-                 "stop the other writer",
-                 *rival->who ? rival->who : "unknown", placed ? ": its mirror in " : "",
+                 "the final status is of another writer (%s), which seems to run the workload in the management "
+                 "cluster%s%s%s; stop the other writer",
+                 *rival->who ? rival->who : "unknown", placed ? ": the mirror in " : "",
                  placed ? engine->clusters[placed->facts.cluster].name : "",
-                 placed ? " has not finished, and is kept until then" : "");
+                 placed ? " has not finished, and stays until then" : "");
 }
 
 // Another writer wrote the status last, or shortly before this host did.

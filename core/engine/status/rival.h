@@ -21,17 +21,17 @@ struct rival {
     bool asking, suspected;
     bool twin;                 // another host may have written the status
     bool runs;                 // the controller was found, and counts in stats_kind.also_run
-    bool told;                 // the run was reported
-    bool end_told;             // the writer of the final status was reported
-    char who[96];              // the manager; "": none was found
-    char object[RIVAL_OBJECT]; // made by the controller, "JobSet a"; "": none was seen
+    bool told;                 // of the run
+    bool end_told;             // of the writer of the final status
+    char who[96];              // the manager; "": none found
+    char object[RIVAL_OBJECT]; // made by the controller, "JobSet a"; "": none seen
 };
 
-// An object of a watched kind was seen in the management cluster: the owner may be a delegated workload.
+// A watch of the management cluster shows an object of a kind: the owner may be a delegated workload.
 void rival_seen(struct engine *engine, const struct json *object);
-// After the workload was read; `had`: the workload was known before.
+// After the workload's new version; `had`: there was an earlier version.
 void rival_observed(struct engine *engine, struct entry *entry, bool had);
-// The status became final. False while the mirror runs: the end is reported once it is certain.
+// The status became final. False while the mirror runs: the host reports the end once certain.
 bool rival_believes_end(struct engine *engine, struct entry *entry, wharf_phase_kind end, bool had);
 // Before the answer to a write of the status is read.
 void rival_status_answered(struct entry *entry, const struct json *object);
@@ -42,7 +42,7 @@ void rival_suspect_twin(struct entry *entry);
 bool rival_describe(const struct entry *entry, char out[RIVAL_TEXT]);
 
 // The last writers of an object by managedFields, which the host does not store and reads on demand: managers and the
-// times of the last writes (RFC 3339, comparable as text). They live as long as the object; "" and NULL if none.
+// times of the last writes (RFC 3339, comparable as text). The texts live as long as the object; "" and NULL if none.
 struct writers {
     const char *other, *other_at;     // the last manager that is not this host; of a workload, for the status
     const char *own_at, *recorded_at; // this host's last write of the status, and of all other fields

@@ -300,8 +300,8 @@ static void a_final_status_that_is_too_large_ends_the_workload_and_is_reported_o
     assert_true(strlen(sent->body) < 1000);
     assert_non_null(strstr(sent->body, "\"Complete\""));
     assert_null(json_path(patch, "status", "later", NULL));
-    assert_int_equal(play_times(&play.notes, "StatusTooLarge: not all of its status in cluster w1 is copied: its "
-                                             "status has "),
+    assert_int_equal(play_times(&play.notes, "StatusTooLarge: the host copies only a part of the status in cluster w1: "
+                                             "its status has "),
                      1);
     assert_int_equal(play_times(&play.notes, "and maxStatusSize is 262144; left out: later\n"), 1);
     play_end(&play);

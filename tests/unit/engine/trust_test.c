@@ -190,7 +190,7 @@ static void without_a_key_a_copy_is_deleted_as_an_orphan_and_reported(void **sta
     play_pass(play, CLOCK_MINUTE);
     assert_null(play_object(play, W1, "b"));
     assert_non_null(play_object(play, W1, NAME));
-    assert_int_equal(play_told(play, "log: cluster 1: orphan default/b (uid "), 1);
+    assert_int_equal(play_told(play, "log: cluster 1: deleting orphan default/b (uid "), 1);
 }
 
 static void a_foreign_object_in_the_annotated_worker_is_not_adopted_when_the_mirror_is_gone(void **state) {
@@ -329,11 +329,11 @@ static void an_unsealed_mirror_is_not_adopted_after_the_time_for_that(void **sta
     play_start(play, key, play->now.mono_ns);
     play_pass(play, CLOCK_MINUTE);
     assert_string_equal(seal_of(W1, NAME), "");
-    assert_int_equal(play_told(play,
-                               "NotSealed: cluster w1 has an object with the marks of its mirror but no valid seal: "
-                               "no mirror is created until that object is deleted or sealed (without a seal it may be "
-                               "from before there was a key: a start with seal.adoptUnsealed: true seals it)"),
-                     1);
+    assert_int_equal(
+        play_told(play, "NotSealed: cluster w1 has an object with the marks of the mirror but no valid seal: "
+                        "the host creates no mirror until that object is gone or has a seal (objects from before "
+                        "there was a key have none: a start with seal.adoptUnsealed: true adds the seal)"),
+        1);
     play_start(play, key, play->now.mono_ns + CLOCK_SECOND);
     assert_string_not_equal(seal_of(W1, NAME), "");
     assert_int_equal(play->creates[W1] + play->creates[W2], 1);
