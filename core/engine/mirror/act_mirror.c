@@ -14,10 +14,6 @@
 #include "core/engine/status/status.h"
 #include "core/engine/unstarted/unstarted.h"
 
-static const char *cluster_of(const struct engine *engine, const struct mirror *mirror) {
-    return engine->clusters[mirror->facts.cluster].name;
-}
-
 static struct mirror *make_mirror(struct engine *engine, struct entry *entry, size_t cluster) {
     struct mirror *mirror = entry_make_mirror(entry, cluster);
     if (!mirror)
@@ -128,12 +124,12 @@ static void report_suspender(struct engine *engine, struct entry *entry, struct 
     if (queue)
         report_event(engine, entry, false, "SuspendedInWorker", "CarryChange",
                      "the worker's Kueue has the mirror in cluster %s in queue %s, and resumes it",
-                     cluster_of(engine, mirror), queue);
+                     mirror_cluster(engine, mirror), queue);
     else
         report_event(
             engine, entry, true, "SuspendedInWorker", "CarryChange",
             "a writer in cluster %s suspended the mirror, and this host does not resume it; resume the mirror there",
-            cluster_of(engine, mirror));
+            mirror_cluster(engine, mirror));
 }
 
 // The earliest time of a patch. The host delays a patch that another writer reverts.
@@ -152,7 +148,7 @@ static void hold_back(struct engine *engine, struct entry *entry, struct mirror 
     mirror->facts.update_at_ns = refused->until_ns;
     if (!refused->reported)
         report_event(engine, entry, true, reason_text(refused->reason), "CarryChange",
-                     "cluster %s rejected a change of the mirror (%s): %s", cluster_of(engine, mirror), held,
+                     "cluster %s rejected a change of the mirror (%s): %s", mirror_cluster(engine, mirror), held,
                      refused->message ? refused->message : "out of memory");
     refused->reported = true;
 }
@@ -165,7 +161,7 @@ static void report_dropped(struct engine *engine, struct entry *entry, struct mi
     report_event(engine, entry, true, "FieldsDropped", "CarryChange",
                  "%s accepted a change of the mirror and stored nothing: the API server there does not know the fields "
                  "or writes them differently, or a policy removes them",
-                 cluster_of(engine, mirror));
+                 mirror_cluster(engine, mirror));
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -253,7 +249,7 @@ static const char *stale_because(const struct entry *entry, const struct mirror 
 
 static void report_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     const struct workload_facts *w = &entry->workload->facts;
-    const char *stale = stale_because(entry, mirror), *cluster = cluster_of(engine, mirror);
+    const char *stale = stale_because(entry, mirror), *cluster = mirror_cluster(engine, mirror);
     if (!mirror->was_of_workload)
         report_log(engine, LOG_WARN, mirror->facts.cluster, entry->kind,
                    "deleting orphan %s (uid %s): the workload %s does not exist", entry->key, mirror->uid,

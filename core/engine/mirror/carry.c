@@ -218,10 +218,6 @@ static bool record_copied(void *ctx, const char *pointer, struct json *value) {
     return record_field(ctx, record_pointer(pointer), hash_value(ctx, pointer, value), true);
 }
 
-static bool keep_value(void *ctx, const char *pointer, struct json *value) {
-    return record_field(ctx, record_pointer(pointer), hash_value(ctx, pointer, value), false);
-}
-
 static void begin_pattern(struct carrying *carrying, const wharf_carried *carried) {
     forget_indexes(carrying); // the key differs, and items may be gone
     carrying->key = carried->key ? carried->key : "name";
@@ -288,16 +284,15 @@ bool carry_spec(struct carrying *carrying) {
     return carry_fields(carrying, carrying->kind->carried);
 }
 
-// Calls `now` for each value of the workload with a rule that applies now, and `later`, unless NULL, for the others.
+// Calls `visit` for each value of the workload, with carrying->applies as the rule of the pattern is.
 static bool each_carried(struct carrying *carrying, const wharf_carried *fields,
-                         bool (*now)(void *, const char *, struct json *),
-                         bool (*later)(void *, const char *, struct json *)) {
+                         bool (*visit)(void *, const char *, struct json *)) {
     bool ok = true;
     carrying->keys = fields == keys;
     for (const wharf_carried *c = fields; ok && c && c->pointer; c++) {
-        bool (*visit)(void *, const char *, struct json *) = carried_now(carrying, c) ? now : later;
+        carrying->applies = carried_now(carrying, c);
         begin_pattern(carrying, c);
-        ok = !visit || pointer_each(carrying->from, c->pointer, visit, carrying);
+        ok = pointer_each(carrying->from, c->pointer, visit, carrying);
     }
     forget_indexes(carrying);
     return ok;
@@ -309,7 +304,7 @@ static const struct json *value_at(const struct json *object, const char *place)
 
 static bool restore_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    if (!is_left(carrying, pointer, value))
+    if (!carrying->applies || !is_left(carrying, pointer, value))
         return true;
     AUTO_BUFFER(text, POINTER_MAX);
     AUTO_BUFFER(more, POINTER_MAX);
@@ -328,7 +323,7 @@ static bool restore_value(void *ctx, const char *pointer, struct json *value) {
 
 bool carry_give_back(struct carrying *carrying) {
     const wharf_kind *kind = carrying->kind;
-    if (carrying->before->shared && !each_carried(carrying, kind->carried, restore_value, NULL))
+    if (carrying->before->shared && !each_carried(carrying, kind->carried, restore_value))
         return false;
     const struct json *theirs = carrying->held && kind->suspend ? pointer_find(carrying->mirror, kind->suspend) : NULL;
     return !theirs || pointer_set(carrying->to, kind->suspend, json_copy(theirs));
@@ -340,8 +335,9 @@ static bool record_carried(void *ctx, const char *pointer, struct json *value) {
     if (!is_carried(carrying, pointer, value))
         return true;
     uint64_t where = record_pointer(pointer), what = hash_value(carrying, pointer, value);
-    if (what ? record_has_value(carrying->before, what) : record_knows(carrying->before, where))
-        return record_field(carrying, where, what, true);
+    bool arrived = what ? record_has_value(carrying->before, what) : record_knows(carrying->before, where);
+    if (!carrying->applies || arrived)
+        return record_field(carrying, where, what, carrying->applies);
     AUTO_BUFFER(text, POINTER_MAX);
     AUTO_BUFFER(more, POINTER_MAX);
     const char *there = translate(carrying, carrying->from, carrying->mirror, pointer, &text);
@@ -349,18 +345,18 @@ static bool record_carried(void *ctx, const char *pointer, struct json *value) {
     if (!here)
         return false;
     const struct json *desired = value_at(carrying->to, here);
-    bool arrived = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, there));
+    arrived = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, there));
     return record_field(carrying, where, what, arrived);
 }
 
 bool carry_record(struct carrying *carrying) {
-    return each_carried(carrying, carrying->kind->carried, record_copied, record_copied);
+    return each_carried(carrying, carrying->kind->carried, record_copied);
 }
 
 bool carry_record_keys(struct carrying *carrying) {
-    return each_carried(carrying, keys, record_carried, NULL);
+    return each_carried(carrying, keys, record_carried);
 }
 
 bool carry_record_changes(struct carrying *carrying) {
-    return each_carried(carrying, carrying->kind->carried, record_carried, keep_value) && carry_record_keys(carrying);
+    return each_carried(carrying, carrying->kind->carried, record_carried) && carry_record_keys(carrying);
 }

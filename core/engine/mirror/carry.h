@@ -127,6 +127,7 @@ struct carrying {
     bool held; // suspended in the worker: `suspend` is not changed
     // Internal.
     bool keys;        // labels and annotations, not spec fields
+    bool applies;     // the rule of the present pattern
     struct json *map; // of the labels or annotations in `to`
     const char *key;  // the member that matches array items
     struct carry_indexes indexes;

@@ -147,7 +147,7 @@ const char *marks_lost(struct engine *engine, const struct entry *entry, struct 
         return MARK_ATTEMPT;
     if (sealed || !seal_keys_any(engine->seals))
         return NULL;
-    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->clusters[mirror->facts.cluster].name, object);
+    enum seal_verdict verdict = mirror_seal(kind, engine->seals, mirror_cluster(engine, mirror), object);
     return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;
 }
 

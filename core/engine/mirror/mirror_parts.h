@@ -7,6 +7,10 @@
 #include "core/engine/mirror/carry.h"
 #include "core/engine/mirror/mirror.h"
 
+static inline const char *mirror_cluster(const struct engine *engine, const struct mirror *mirror) {
+    return engine->clusters[mirror->facts.cluster].name;
+}
+
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror);
 // Checks a workload with the adapter, and the size of the mirror, before the host writes anything. False: rejected, and
 // reported.

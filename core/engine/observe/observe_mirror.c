@@ -119,8 +119,8 @@ static void forget_object(struct mirror *m) {
 static void report_reduced(struct engine *engine, struct entry *entry, const struct mirror *m, bool known) {
     if (m->reduced && !known && m->facts.of_workload)
         report_event(engine, entry, true, "StatusTooLarge", "CopyStatus",
-                     "the host copies only a part of the status in cluster %s: %s",
-                     engine->clusters[m->facts.cluster].name, m->reduced);
+                     "the host copies only a part of the status in cluster %s: %s", mirror_cluster(engine, m),
+                     m->reduced);
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,

@@ -19,10 +19,6 @@
 #define GONE_LATER_NS (10 * CLOCK_SECOND)
 #define FAILURES_REPORTED 4 // transient failures of a create before the report
 
-static const char *cluster_of(const struct engine *engine, const struct mirror *mirror) {
-    return engine->clusters[mirror->facts.cluster].name;
-}
-
 static int64_t refused_until_ns(struct engine *engine, struct mirror *mirror) {
     if (mirror->refusals < UINT16_MAX)
         mirror->refusals++;
@@ -42,7 +38,7 @@ __attribute__((format(printf, 5, 6))) static void exclude(struct engine *engine,
     namespace_retry_wait(engine, entry, mirror->facts.cluster, reason);
     attempt_history_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
-                 cluster_of(engine, mirror), message);
+                 mirror_cluster(engine, mirror), message);
 }
 
 static void exclude_by_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -91,7 +87,7 @@ static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mi
         report_event(engine, entry, true, "FieldsDropped", "CreateMirror",
                      "cluster %s does not keep %s of the mirror: the API server there does not know these fields, or a "
                      "policy removes them",
-                     cluster_of(engine, mirror), names);
+                     mirror_cluster(engine, mirror), names);
         return false;
     }
     mirror->facts.marks_stripped = true;
@@ -110,7 +106,7 @@ static void report_created(struct engine *engine, struct entry *entry, struct mi
     mirror->created_reported = attempt;
     if (pacing_is_calm(engine, ENGINE_MANAGEMENT))
         report_event(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
-                     cluster_of(engine, mirror), attempt);
+                     mirror_cluster(engine, mirror), attempt);
     else
         engine->stats.events_dropped++;
 }
@@ -142,7 +138,7 @@ static void not_created(struct engine *engine, struct entry *entry, struct mirro
         mirror->facts.unsure |= mirror->failures >= FAILURES_REPORTED;
         if (mirror->failures >= FAILURES_REPORTED)
             report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
-                         "cluster %s fails to create the mirror; the host retries: %s", cluster_of(engine, mirror),
+                         "cluster %s fails to create the mirror; the host retries: %s", mirror_cluster(engine, mirror),
                          response->message);
     }
 }
@@ -269,7 +265,7 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
                  "cluster %s has an object with the marks of the mirror but no valid seal: the host creates no mirror "
                  "until that object is gone or has a seal (objects from before there was a key have none: a start with "
                  "seal.adoptUnsealed: true adds the seal)",
-                 cluster_of(engine, mirror));
+                 mirror_cluster(engine, mirror));
 }
 
 // The watch does not show a mirror without marks: without the host's finalizer, only polling shows its deletion.
@@ -365,7 +361,7 @@ static void report_rejected(struct engine *engine, struct entry *entry, const st
                             const struct response *response, const char *what) {
     if (reason_is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror", "cluster %s rejected %s: %s",
-                     cluster_of(engine, mirror), what, response->message);
+                     mirror_cluster(engine, mirror), what, response->message);
 }
 
 static void on_release(struct engine *engine, struct entry *entry, struct mirror *mirror,
