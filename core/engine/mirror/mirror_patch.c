@@ -32,6 +32,8 @@ struct change {
     struct json *to; // `desired` or `part`: the target of `diff`
     struct record before, after;
     bool has_array, held;
+    struct buffer rejected; // names of pieces that the worker rejected before
+    bool any_rejected;
 };
 
 static void change_cleanup(struct change *change) {
@@ -41,6 +43,7 @@ static void change_cleanup(struct change *change) {
     json_free(change->diff);
     record_cleanup(&change->before);
     record_cleanup(&change->after);
+    buffer_free(&change->rejected);
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
@@ -257,18 +260,13 @@ uint64_t mirror_patch_hash(const struct json *patch) {
     return hash ? hash : 1;
 }
 
-struct held_back {
-    struct buffer names;
-    bool any;
-};
-
 // Drops a patch that the worker rejected before.
-static void hold_back(const struct mirror_context *context, enum piece piece, struct held_back *held,
+static void hold_back(const struct mirror_context *context, struct change *change, enum piece piece,
                       struct json **patch) {
     if (!*patch || !rejections_has(context->record->refused, mirror_patch_hash(*patch)))
         return;
-    held->any = true;
-    piece_name(&context->kind->abi, piece, &held->names);
+    change->any_rejected = true;
+    piece_name(&context->kind->abi, piece, &change->rejected);
     json_free(TAKE(*patch));
 }
 
@@ -281,8 +279,7 @@ static wharf_result make_piece(const struct mirror_context *context, struct chan
 }
 
 // The first piece that the worker has not rejected.
-static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct held_back *held,
-                                 struct json **patch) {
+static wharf_result choose_piece(const struct mirror_context *context, struct change *change, struct json **patch) {
     const wharf_kind *kind = &context->kind->abi;
     wharf_result last = WHARF_OK;
     bool resumes = phase_suspend_asked(kind, context->mirror) && !phase_suspend_asked(kind, change->desired);
@@ -292,9 +289,9 @@ static wharf_result choose_piece(const struct mirror_context *context, struct ch
         if (result == WHARF_RETRY)
             return result;
         last = result == WHARF_OK ? last : result;
-        hold_back(context, piece, held, patch);
+        hold_back(context, change, piece, patch);
     }
-    return *patch || held->any ? WHARF_OK : last;
+    return *patch || change->any_rejected ? WHARF_OK : last;
 }
 
 // The whole, or after a rejection a piece.
@@ -302,22 +299,19 @@ static wharf_result choose_patch(const struct mirror_context *context, struct ch
     struct mirror_record *record = context->record;
     if (!record)
         return finish_patch(context, change, PIECE_WHOLE, patch);
-    struct held_back held = {.any = false};
-    buffer_init(&held.names, HELD_MAX);
+    buffer_init(&change->rejected, HELD_MAX);
     wharf_result result = WHARF_REFUSED;
     if (!record->refused || record->refused->whole) {
         result = finish_patch(context, change, PIECE_WHOLE, patch);
-        hold_back(context, PIECE_WHOLE, &held, patch);
+        hold_back(context, change, PIECE_WHOLE, patch);
     }
     if (result == WHARF_REFUSED)
-        result = choose_piece(context, change, &held, patch);
-    if (result == WHARF_OK && held.any && !*patch) {
-        free(TAKE(record->next));
-        record->held = strdup(held.names.len > 0 ? held.names.data : "the spec");
-        result = record->held ? WHARF_OK : WHARF_RETRY;
-    }
-    buffer_free(&held.names);
-    return result;
+        result = choose_piece(context, change, patch);
+    if (result != WHARF_OK || !change->any_rejected || *patch)
+        return result;
+    free(TAKE(record->next));
+    record->held = strdup(change->rejected.len > 0 ? change->rejected.data : "the spec");
+    return record->held ? WHARF_OK : WHARF_RETRY;
 }
 
 // Reports changes of immutable fields.
@@ -328,9 +322,11 @@ static wharf_result report_immutable(const struct mirror_context *context) {
     if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
         return WHARF_RETRY;
     context->call->answer.reason = "NotCarried";
-    context->call->answer.message = services_table()->format(
-        &context->call->call, "%s changed (immutable fields): the change takes effect only in a new mirror",
-        fields.len ? fields.data : "a field of the spec");
+    context->call->answer.message =
+        services_table()->format(&context->call->call,
+                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): the "
+                                 "change takes effect only in a new mirror",
+                                 fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }
 

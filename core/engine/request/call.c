@@ -6,8 +6,6 @@
 #include "core/engine/report/report.h"
 #include "core/engine/store/backoff.h"
 
-#include <string.h>
-
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // for a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 

@@ -176,10 +176,8 @@ static struct entry *owner_of(const struct engine *engine, const struct json *ob
             continue;
         struct entry *entry =
             store_get(&engine->store, k, object_namespace(object), json_string_or(json_get(owner, "name"), ""));
-        return entry && entry->workload->facts.exists &&
-                       text_equal(json_string(json_get(owner, "uid")), entry->workload->uid)
-                   ? entry
-                   : NULL;
+        bool same = entry && text_equal(json_string(json_get(owner, "uid")), entry->workload->uid);
+        return same && entry->workload->facts.exists ? entry : NULL;
     }
     return NULL;
 }
