@@ -5,12 +5,28 @@
 #include "core/engine/act.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/part.h"
+#include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
-#include "core/engine/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static struct error *copy_settings(struct engine *engine, const struct engine_settings *settings) {
+    struct placement_settings *placement = NULL;
+    char *namespaces = strdup(settings->namespaces ? settings->namespaces : "");
+    struct error *error = namespaces ? placement_settings_new(&settings->placement, &placement) : error_no_memory();
+    if (error) {
+        free(namespaces);
+        return error;
+    }
+    free((char *)engine->settings.namespaces);
+    placement_replace_rules(engine, placement);
+    engine->settings = *settings;
+    engine->settings.namespaces = namespaces;
+    engine->settings.placement = *placement_settings_options(placement);
+    return NULL;
+}
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     engine->clock = calloc(1, sizeof *engine->clock);
@@ -22,7 +38,7 @@ static struct error *begin(struct engine *engine, const struct engine_options *o
     engine->clock->ticks = options->ticks;
     struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
-        error = settings_take(engine, &options->settings);
+        error = copy_settings(engine, &options->settings);
     EACH_PART(part, begin) if (!error) error = part->begin(engine, options);
     return error;
 }
@@ -53,7 +69,7 @@ void engine_free(struct engine *engine) {
     if (!engine)
         return;
     EACH_PART(part, end) part->end(engine);
-    settings_free(engine);
+    free((char *)engine->settings.namespaces);
     free(engine->clock);
     free(engine->origin);
     free(engine->stats.kinds);
@@ -141,6 +157,16 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->update = NULL;
 }
 
+struct error *engine_configure(struct engine *engine, const struct engine_settings *settings) {
+    const struct engine_settings former = engine->settings;
+    struct error *error = copy_settings(engine, settings);
+    if (error)
+        return error;
+    EACH_PART(part, configure) part->configure(engine, &former);
+    cluster_changed(engine, ENGINE_MANAGEMENT); // all entries
+    return NULL;
+}
+
 void engine_drain(struct engine *engine) {
     engine->placing = false;
 }
@@ -148,4 +174,8 @@ void engine_drain(struct engine *engine) {
 const struct stats *engine_stats(struct engine *engine) {
     EACH_PART(part, count) part->count(engine);
     return &engine->stats;
+}
+
+size_t engine_n_kinds(const struct engine *engine) {
+    return engine->n_kinds;
 }

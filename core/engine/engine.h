@@ -32,6 +32,14 @@ struct engine;
 struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out);
 void engine_free(struct engine *engine);
 
+// Between steps: copies new settings; the next steps decide all workloads anew. On failure nothing changes.
+struct error *engine_configure(struct engine *engine, const struct engine_settings *settings);
+
+// Between steps: adds kinds. `kinds` begins with the present kinds, which keep their numbers; none leaves. The caller
+// owns the array. New kinds have no connection until events report one. On failure (no memory) nothing changes.
+struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds, size_t n_kinds, struct moment now);
+size_t engine_n_kinds(const struct engine *engine);
+
 // Adds to `update`, which the caller empties between steps (update_clear).
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update);
 

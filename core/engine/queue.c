@@ -76,3 +76,13 @@ void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
 struct engine_time engine_time_of(const struct engine *engine, size_t cluster) {
     return cluster < engine->n_clusters ? engine->clusters[cluster].lane.time : (struct engine_time){0};
 }
+
+// Rule 8.
+int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
+    int64_t delay_ns = base_ns;
+    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
+        delay_ns *= 2;
+    if (delay_ns > max_ns)
+        delay_ns = max_ns;
+    return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
+}

@@ -17,3 +17,6 @@ void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
 size_t queue_lane(const struct engine *engine, const struct entry *entry);
 // Charges a cluster with the processor time since the last call.
 void queue_charge(struct engine *engine, size_t cluster);
+
+// The delay before a retry: `base_ns` after the first of `failures` in a row, doubling up to `max_ns`, with jitter.
+int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);

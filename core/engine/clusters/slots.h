@@ -14,8 +14,3 @@ void slots_free(struct engine *engine); // after the store: entries wait in the 
 bool slot_take(struct engine *engine, size_t cluster, const char *name, const struct worker_settings *settings);
 // Empties the tables' rows; no entry may refer to the cluster, and no request to it may be in flight.
 void slot_vacate(struct engine *engine, size_t cluster);
-// The row of a kind in a cluster, whose number may be vacant, when one of them is new.
-void slot_fill(struct engine *engine, size_t cluster, size_t kind);
-
-// Makes an array (any T **) longer and zeroes the new items. False: out of memory; it keeps its old size.
-bool table_grow(void *array, size_t from, size_t to, size_t size);

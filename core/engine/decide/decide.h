@@ -6,7 +6,6 @@
 #include "core/base/clock.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/shard/shard_hash.h"
-#include "core/engine/store/recent.h"
 #include "core/engine/store/throttle.h"
 
 #include <stdbool.h>

@@ -13,7 +13,6 @@
 #include "core/engine/request/confirm.h"
 #include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/store/backoff.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/part.h"
 #include "core/engine/report/report.h"
-#include "core/engine/store/backoff.h"
+#include "core/engine/queue.h"
 
 #include <inttypes.h>
 

@@ -10,7 +10,6 @@
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
-#include "core/engine/store/backoff.h"
 
 #include <stdlib.h>
 #include <string.h>

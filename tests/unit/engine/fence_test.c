@@ -2,7 +2,7 @@
 // Workloads of workers with guards (docs/fencing.md), as far as the host's decisions go.
 #include "core/engine/fence/fence.h"
 #include "core/engine/fence/fence_state.h"
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "tests/unit/engine/stage.h"
 
 #define LOST_NS (5 * CLOCK_MINUTE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told of a lost worker, when, and what follows by onWorkerLost.
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "tests/unit/engine/stage.h"
 
 static void begin(struct stage *stage, bool wait) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces whose workloads are placed.
 #include "core/engine/placement/namespaces.h"
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 
 #include "tests/unit/engine/stage.h"
 

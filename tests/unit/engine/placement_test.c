@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where workloads go: policies, selectors, pins, maxActive, and rules by kind and namespace.
 #include "core/engine/history/inspect.h"
-#include "core/engine/settings.h"
+#include "core/engine/engine.h"
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>
