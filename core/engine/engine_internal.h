@@ -121,17 +121,15 @@ struct engine_kueue {
     int64_t absent_until_ns; // the management cluster has no Kueue; checked again then
 };
 
-struct limit {          // see limit.h
-    struct map refused; // struct refused, by uid
-    size_t rest;        // refused and not recorded, since the last lists
-    int64_t listed_ns;  // time of the last requested list
-    bool untold;        // some were refused while another host held their lease
-    uint64_t shards;    // held at the last check, see shard_mask
-};
-
 struct engine_limits {
-    struct limit admission;
-    bool room_grew; // settings.max_orphans did, since the last step
+    struct admission {      // see limit.c
+        struct map refused; // struct refused, by uid
+        size_t rest;        // refused and not recorded, since the last lists
+        int64_t listed_ns;  // time of the last requested list
+        bool unreported;    // refused while another host held the lease
+        uint64_t shards;    // held at the last check, see shard_mask
+    } admission;
+    bool grew; // settings.max_orphans did, since the last step
 };
 
 struct engine_observe {
