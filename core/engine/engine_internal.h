@@ -28,7 +28,6 @@ struct request_in_flight;
 struct placement_settings;
 struct rival;
 struct shard;
-struct unknown_worker;
 struct watch_state;
 
 // The state of the parts. A member of struct engine, struct engine_cluster or struct workload that has the name of a
@@ -109,7 +108,7 @@ struct engine_cluster {              // one number
 struct engine_membership { // see clusters/
     uint64_t joins;
     uint64_t identified; // clusters, ever
-    struct map missing;  // struct unknown_worker, by name
+    struct map missing;  // struct missing_worker, by name
 };
 
 struct engine_fence {

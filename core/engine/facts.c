@@ -3,7 +3,7 @@
 #include "core/engine/facts.h"
 
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
 #include "core/engine/placement/placement_queue.h"
@@ -49,7 +49,7 @@ bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry
 const char *facts_worker_name(const struct engine *engine, const struct entry *entry) {
     if (entry->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
         return entry->workload->facts.cluster ? engine->clusters[entry->workload->facts.cluster].name : NULL;
-    return unknown_name(entry);
+    return missing_worker_name(entry);
 }
 
 static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {

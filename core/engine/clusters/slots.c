@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/clusters/slots.h"
+#include "core/engine/clusters/clusters.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/engine.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/history/changes.h"

@@ -2,7 +2,7 @@
 // The annotations that record where a workload is placed.
 #include "core/engine/observe/observe_parts.h"
 
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/facts.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/report/report.h"
@@ -88,8 +88,8 @@ void observe_read_unknown(struct engine *engine, struct entry *entry, const stru
     const char *name =
         entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
     if (name && !was_unknown)
-        unknown_begin(engine, entry);
-    unknown_count(engine, entry, name);
+        missing_worker_begin(engine, entry);
+    missing_worker_count(engine, entry, name);
 }
 
 void observe_keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {

@@ -4,7 +4,7 @@
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
 #include "core/engine/history/attempt_history.h"
@@ -97,7 +97,7 @@ bool act_place(struct engine *engine, struct entry *entry, const struct action *
         engine->stats.replacements += !again;
         bool hot = !again && repeat_placed(engine, entry);
         if (!hot && entry->workload->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
-            unknown_placed_again(engine, entry, action);
+            missing_worker_rescheduled(engine, entry, action);
         else if (!hot)
             report_rescheduled(engine, entry, action);
     } else if (action->attempt != entry->workload->facts.attempt) {

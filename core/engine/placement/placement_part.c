@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/decide/lost.h"
 #include "core/engine/engine.h"
 #include "core/engine/facts.h"
 #include "core/engine/part.h"
@@ -48,7 +47,7 @@ static void stand_by(struct engine *engine, struct entry *entry) {
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
     facts->namespaces = engine->settings.namespaces;
     facts->namespace_ = facts_namespace(engine, entry);
-    facts->wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry);
+    facts->wait_when_lost = facts_worker_is_lost(engine, entry) && placement_waits_when_lost(engine, entry);
 }
 
 static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {

@@ -122,3 +122,8 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
         *workers = &settings->parsed[i].workers;
     return &settings->rules[i];
 }
+
+bool placement_waits_when_lost(const struct engine *engine, const struct entry *entry) {
+    bool known = false;
+    return placement_rule_of(engine, entry, &known, NULL)->wait_when_lost || !known;
+}

@@ -23,4 +23,7 @@ struct entry;
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers);
 
+// onWorkerLost: whether the workload waits for a lost worker without a time limit; also true if the rule is unknown.
+bool placement_waits_when_lost(const struct engine *engine, const struct entry *entry);
+
 void placement_replace_rules(struct engine *engine, struct placement_settings *rules); // takes them

@@ -2,13 +2,13 @@
 #include "core/engine/report/report.h"
 
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/clusters/unknown.h"
+#include "core/engine/clusters/missing_worker.h"
 #include "core/engine/decide/decide_unstarted.h"
-#include "core/engine/decide/lost.h"
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
+#include "core/engine/placement/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/pacing.h"
 
@@ -49,7 +49,7 @@ static void report_loss(struct engine *engine, struct entry *entry, size_t clust
     snprintf(found, sizeof found,
              open ? "%.80s accepts no connection since %s; its open watches continue" : "%.80s unreachable since %s",
              name, since);
-    if (lost_is_waited_for(engine, entry))
+    if (placement_waits_when_lost(engine, entry))
         report_event(engine, entry, true, "WorkerLost", "Observe", "%s; waits until it is back (onWorkerLost: wait)",
                      found);
     else if (fence_until_ns(engine, entry, cluster) == CLOCK_NEVER)
@@ -103,7 +103,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     bool there = entry->workload->facts.exists && !entry->workload->facts.finished &&
                  !entry->workload->facts.being_deleted && cluster;
     if (there && cluster == DECIDE_UNKNOWN_CLUSTER)
-        unknown_check(engine, entry);
+        missing_worker_check(engine, entry);
     else if (!there)
         entry->workload->loss_reported_ns = 0;
     else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||

@@ -204,6 +204,15 @@ void store_free(struct store *store) {
     store->parsed = NULL;
 }
 
+struct entry *store_next(const struct store *store, struct store_cursor *cursor) {
+    for (; cursor->kind < store->n_kinds; cursor->kind++, cursor->slot = 0) {
+        struct entry *entry = map_next(&store->maps[cursor->kind], &cursor->slot);
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
 static void write_key(char *out, const char *namespace_, const char *name) {
     char *end = mempcpy(out, namespace_, strlen(namespace_));
     *end++ = '/';

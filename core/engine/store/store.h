@@ -142,8 +142,8 @@ struct workload_kueue {
 };
 
 struct workload_membership {
-    struct unknown_worker *missing; // that its annotation names, see unknown.h; NULL: none
-    bool missing_unfinished;        // counted there
+    struct missing_worker *missing; // see missing_worker.h; NULL: none
+    bool missing_unfinished;        // counts as unfinished there
 };
 
 struct workload_placement {
@@ -263,6 +263,12 @@ struct entry *store_get(const struct store *store, size_t kind, const char *name
 // Finds or creates; NULL when out of memory.
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
 void store_remove(struct store *store, struct entry *entry); // frees the entry
+
+// The next entry of all kinds, from a zeroed cursor on; NULL: none. Entries may be removed meanwhile, but not added.
+struct store_cursor {
+    size_t kind, slot;
+};
+struct entry *store_next(const struct store *store, struct store_cursor *cursor);
 
 // A new uid: begins a workload; false: out of memory. The end of a workload frees all of its state.
 bool store_begin_workload(struct entry *entry);
