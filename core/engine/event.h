@@ -7,7 +7,7 @@
 #include "core/config/worker_settings.h"
 #include "core/engine/capacity/nodes.h"
 #include "core/engine/fence/fence_types.h"
-#include "core/engine/kueue/kueue_state.h"
+#include "core/engine/kueue/kueue_object.h"
 #include "core/kube/client/types.h"
 
 #include <stdbool.h>

@@ -75,20 +75,17 @@ static const struct json *owner_of(const struct json *list, const char *uid) {
     return NULL;
 }
 
-// The names of a Workload's admission checks, each between two spaces, after its own name.
+// The name of the Workload and the names of its admission checks, each check between two spaces.
 static char *checks_of(const struct json *workload) {
-    struct buffer names;
-    buffer_init(&names, (size_t)64 << 10);
+    AUTO_BUFFER(names, (size_t)64 << 10);
     buffer_printf(&names, "%s ", object_name(workload));
     const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
     for (const struct json *c = json_is(checks, JSON_ARRAY) ? json_first(checks) : NULL; c; c = json_next(c))
         buffer_printf(&names, "%s ", json_string_or(json_get(c, "name"), ""));
-    char *text = buffer_take(&names, NULL);
-    buffer_free(&names);
-    return text;
+    return buffer_take(&names, NULL);
 }
 
-static void is_known(struct entry *entry, enum kueue kueue) {
+static void set_state(struct entry *entry, enum kueue kueue) {
     entry->workload->kueue.state = (uint8_t)kueue;
     entry->workload->failures = 0;
     entry->workload->facts.not_before_ns = 0;
@@ -99,7 +96,7 @@ static void is_known(struct entry *entry, enum kueue kueue) {
 static bool owned(struct engine *engine, struct entry *entry, const struct json *workload) {
     const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
     if (!kueue_shares(engine->kinds[entry->kind]->managed_by) || !json_is(checks, JSON_ARRAY) || !json_first(checks)) {
-        is_known(entry, KUEUE_ADMITTED);
+        set_state(entry, KUEUE_ADMITTED);
         return true;
     }
     AUTO_TEXT names = checks_of(workload);
@@ -121,12 +118,12 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     const struct json *check = json_first(json_get(list, "items"));
     while (check && !is_of_multikueue(check, names))
         check = json_next(check);
-    is_known(entry, check ? KUEUE_UNKNOWN : KUEUE_ADMITTED);
+    set_state(entry, check ? KUEUE_UNKNOWN : KUEUE_ADMITTED);
     if (!check)
         return true;
     report_event(engine, entry, false, "OwnedByKueue", "Place",
-                 "left to MultiKueue: Kueue's Workload %.*s has its admission check %s", (int)strcspn(names, " "),
-                 names, object_name(check));
+                 "left to MultiKueue: Kueue's Workload %.*s has MultiKueue's admission check %s",
+                 (int)strcspn(names, " "), names, object_name(check));
     entry->workload->facts.not_before_ns = engine->now.mono_ns + CHECK_AGAIN_NS;
     return true;
 }
@@ -138,17 +135,18 @@ static bool not_answered(struct engine *engine, struct entry *entry, const struc
     if (absent) {
         entry->workload->kueue.asked = 0;
         engine->kueue.absent_until_ns = engine->now.mono_ns + ABSENT_NS;
-        is_known(entry, KUEUE_NONE);
+        set_state(entry, KUEUE_NONE);
         return true;
     }
     bool refused = reason_is_refusal(response->reason);
     if (!refused || kueue_shares(engine->kinds[entry->kind]->managed_by))
         return false;
-    report_event(engine, entry, true, reason_text(response->reason), "Place",
-                 "cannot read whether Kueue admitted it, so its queue name is carried to the mirror; allow the host to "
-                 "list workloads.kueue.x-k8s.io: %s",
-                 response->message);
-    is_known(entry, KUEUE_NONE);
+    report_event(
+        engine, entry, true, reason_text(response->reason), "Place",
+        "cannot read whether Kueue admitted the workload, so the host carries the queue name to the mirror; allow "
+        "the host to list workloads.kueue.x-k8s.io: %s",
+        response->message);
+    set_state(entry, KUEUE_NONE);
     return true;
 }
 
@@ -163,6 +161,6 @@ bool kueue_answered(struct engine *engine, struct entry *entry, const struct req
     const struct json *workload = owner_of(response->value, entry->workload->uid);
     if (workload)
         return owned(engine, entry, workload);
-    is_known(entry, KUEUE_NONE);
+    set_state(entry, KUEUE_NONE);
     return true;
 }

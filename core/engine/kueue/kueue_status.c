@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/kueue/kueue_status.h"
-
+#include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
 #include "core/engine/kueue/kueue.h"
-#include "core/engine/kueue/kueue_labels.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
@@ -17,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORT_QUEUED_NS (5 * CLOCK_SECOND) // most are admitted at once
+#define REPORT_QUEUED_NS (5 * CLOCK_SECOND) // Kueue admits most mirrors at once
 #define EVICTED_NEW_NS (1 * CLOCK_MINUTE)   // another process reported older evictions
 #define DENIED_NS (10 * CLOCK_MINUTE)       // until the retry of a denied write
 #define WRITE_FIRST_NS (1 * CLOCK_SECOND)
@@ -38,7 +36,7 @@ static const char *phase_text(enum kueue_phase phase) {
     case KUEUE_RESERVED:
         return "quota is reserved, admission checks are not ready";
     case KUEUE_INACTIVE:
-        return "its Workload is inactive (spec.active: false)";
+        return "the Workload is inactive (spec.active: false)";
     default:
         return "no quota is reserved";
     }
@@ -52,43 +50,33 @@ static void put_why(const struct kueue_state *state, struct buffer *out) {
         buffer_printf(out, ": %s%s%.*s", reason, *reason && *state->message ? ": " : "", WHY_MAX, state->message);
 }
 
-static struct kueue_status *ticket_new(const struct kueue_state *state) {
+// Keeps the facts of `old` about the same Workload. NULL: out of memory.
+static struct kueue_status *make_status(const struct engine *engine, const struct kueue_state *state,
+                                        const struct kueue_status *old) {
     AUTO_BUFFER(why, 4096);
     AUTO_BUFFER(check, 4096);
-    if (is_queued(state->phase))
+    bool queued = is_queued(state->phase);
+    struct kueue_status made = {0};
+    if (old && strcmp(old->uid, state->uid) == 0)
+        made = *old;
+    if (queued)
         put_why(state, &why);
     if (*state->check)
         buffer_printf(&check, "%s: %.*s", state->check, WHY_MAX, state->check_message);
-    const char *texts[] = {
-        state->name, state->uid, state->version, state->queue, why.len ? why.data : "", check.len ? check.data : ""};
-    size_t size = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        size += strlen(texts[i]) + 1;
-    struct kueue_status *kueue_status = calloc(1, sizeof *kueue_status + size);
-    if (!kueue_status)
-        return NULL;
-    const char **places[] = {&kueue_status->name,  &kueue_status->uid, &kueue_status->version,
-                             &kueue_status->queue, &kueue_status->why, &kueue_status->check};
-    char *at = kueue_status->memory;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        *places[i] = update_string(&at, texts[i], strlen(texts[i]));
-    kueue_status->phase = (uint8_t)state->phase;
-    kueue_status->since_ns = state->since_ns;
-    kueue_status->evicted_ns = state->evicted_ns;
-    kueue_status->deactivated = state->deactivated;
-    return kueue_status;
-}
-
-// Copies the facts about the same Workload.
-static void keep(struct kueue_status *kueue_status, const struct kueue_status *old) {
-    kueue_status->reported = old->reported;
-    kueue_status->denied = old->denied;
-    kueue_status->busy = old->busy;
-    kueue_status->failures = old->failures;
-    kueue_status->not_before_ns = old->not_before_ns;
-    kueue_status->queued_ns = old->queued_ns;
-    if (kueue_status->evicted_ns == 0)
-        kueue_status->evicted_ns = old->evicted_ns;
+    made.name = state->name;
+    made.uid = state->uid;
+    made.version = state->version;
+    made.queue = state->queue;
+    made.why = why.len ? why.data : "";
+    made.check = check.len ? check.data : "";
+    made.phase = (uint8_t)state->phase;
+    made.since_ns = state->since_ns;
+    made.evicted_ns = state->evicted_ns ? state->evicted_ns : made.evicted_ns;
+    made.deactivated = state->deactivated;
+    made.queued_ns = queued && made.queued_ns == 0 ? engine->now.mono_ns : made.queued_ns;
+    if (!queued)
+        made.queued_ns = 0;
+    return struct_copy_with_texts(&made, sizeof made, KUEUE_STATUS_TEXTS);
 }
 
 static void report_eviction(struct engine *engine, struct entry *entry, size_t cluster, const struct kueue_state *state,
@@ -98,7 +86,7 @@ static void report_eviction(struct engine *engine, struct entry *entry, size_t c
     if (cluster == ENGINE_MANAGEMENT || own || state->evicted_ns <= known_ns || entry->workload->facts.finished)
         return;
     report_event(engine, entry, true, "EvictedInWorker", "Observe",
-                 "the Kueue of cluster %s has evicted it (%s): %.*s; it is queued there again",
+                 "the Kueue of cluster %s has evicted the mirror (%s): %.*s; the mirror is queued there again",
                  engine->clusters[cluster].name, state->evicted_reason, WHY_MAX, state->evicted_message);
 }
 
@@ -122,7 +110,7 @@ static struct kueue_status **place_of(const struct engine *engine, const struct 
         return entry->workload->facts.exists && strcmp(entry->workload->uid, event->queued.uid) == 0
                    ? &entry->workload->kueue.status
                    : NULL;
-    // The event comes once, so it is stored for mirrors without a listed workload too.
+    // The event comes once, so mirrors without a listed workload get the state too.
     struct mirror *m = entry_mirror(entry, event->cluster);
     return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->kueue_status : NULL;
 }
@@ -151,35 +139,29 @@ static bool is_same(const struct kueue_status *a, const struct kueue_status *b) 
            strcmp(a->check, b->check) == 0;
 }
 
-static void take_event(struct engine *engine, struct engine_event *event) {
+static void on_event(struct engine *engine, struct engine_event *event) {
     const struct kueue_state *state = event->queued.state;
     struct entry *entry = NULL;
     struct kueue_status **place = place_of(engine, event, &entry);
     if (!place)
         return;
-    struct kueue_status *kueue_status = state->phase == KUEUE_GONE ? NULL : ticket_new(state), *old = *place;
-    if (!kueue_status && state->phase != KUEUE_GONE)
+    struct kueue_status *old = *place, *made = state->phase == KUEUE_GONE ? NULL : make_status(engine, state, old);
+    if (!made && state->phase != KUEUE_GONE)
         return; // out of memory: the old status stays
-    if (old && kueue_status && strcmp(old->uid, kueue_status->uid) == 0)
-        keep(kueue_status, old);
-    if (kueue_status) {
-        bool queued = is_queued((enum kueue_phase)kueue_status->phase);
-        kueue_status->queued_ns = !queued ? 0 : kueue_status->queued_ns ? kueue_status->queued_ns : engine->now.mono_ns;
-    }
-    if (kueue_status && is_of_workload(entry, event->cluster)) {
+    if (made && is_of_workload(entry, event->cluster)) {
         report_eviction(engine, entry, event->cluster, state, old);
-        report_admission(engine, entry, event->cluster, kueue_status, old);
+        report_admission(engine, entry, event->cluster, made, old);
     }
-    bool same = is_same(old, kueue_status);
-    *place = kueue_status;
+    bool same = is_same(old, made);
+    *place = made;
     free(old);
     if (same)
         return;
-    set_facts(entry, event->cluster, kueue_status);
+    set_facts(entry, event->cluster, made);
     queue_entry(engine, entry);
 }
 
-static void tell_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+static void report_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     struct kueue_status *kueue_status = mirror->kueue_status;
     int64_t at_ns = kueue_status->queued_ns + REPORT_QUEUED_NS;
     if (kueue_status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
@@ -199,8 +181,8 @@ static void report_check_rejected(struct engine *engine, struct entry *entry) {
         return;
     kueue_status->reported = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
-                 "it never runs in queue %s: its admission check has rejected it: %s; a queue that dispatches by "
-                 "MultiKueue rejects workloads delegated to another host",
+                 "never runs in queue %s: an admission check of the queue has rejected the workload: %s; a queue that "
+                 "dispatches by MultiKueue rejects workloads delegated to another host",
                  kueue_status->queue, kueue_status->check);
 }
 
@@ -271,7 +253,7 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
     struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror || !mirror->kueue_status || mirror->facts.finished)
         return;
-    tell_queued(engine, entry, mirror);
+    report_queued(engine, entry, mirror);
     check_active(engine, entry, mirror);
 }
 
@@ -303,11 +285,11 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
     int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++kueue_status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
     kueue_status->not_before_ns = engine->now.mono_ns + delay_ns;
     if (denied && !kueue_status->denied)
-        report_event(
-            engine, entry, true, reason_text(response->reason), "CarryChange",
-            "cannot set spec.active of Kueue's Workload %s in cluster %s, so the mirror itself is suspended, which "
-            "its Kueue undoes while it is admitted; allow the host to patch workloads.kueue.x-k8s.io: %s",
-            kueue_status->name, engine->clusters[request->cluster].name, response->message);
+        report_event(engine, entry, true, reason_text(response->reason), "CarryChange",
+                     "cannot set spec.active of Kueue's Workload %s in cluster %s, so the host suspends the mirror "
+                     "itself, which "
+                     "Kueue undoes for an admitted mirror; allow the host to patch workloads.kueue.x-k8s.io: %s",
+                     kueue_status->name, engine->clusters[request->cluster].name, response->message);
     kueue_status->denied = denied;
 }
 
@@ -332,8 +314,8 @@ void kueue_status_put(const struct engine *engine, const struct entry *entry, st
     if (kueue_status->since_ns)
         clock_rfc3339(kueue_status->since_ns, since);
     if (!in_worker && *kueue_status->check) {
-        buffer_printf(out, "it never runs in queue %s: its admission check has rejected it: %s", kueue_status->queue,
-                      kueue_status->check);
+        buffer_printf(out, "never runs in queue %s: an admission check of the queue has rejected the workload: %s",
+                      kueue_status->queue, kueue_status->check);
         return;
     }
     buffer_printf(out, "suspended by Kueue in %s%s%s, queue %s: %s",
@@ -356,7 +338,7 @@ static void forget(struct engine *engine, struct entry *entry) {
 
 const struct part part_kueue = {.name = "Kueue",
                                 .events = PART_EVENT(EVENT_QUEUED),
-                                .event = take_event,
+                                .event = on_event,
                                 .after = check,
                                 .requests = PART_REQUEST(REQUEST_ACTIVE),
                                 .answered = answered,

@@ -193,11 +193,9 @@ static void set_state(struct kueue_workloads *workloads, struct item *item, stru
 }
 
 static struct kueue_state no_workload(void) {
-    struct kueue_state none = {.phase = KUEUE_GONE};
-    const char **strings[KUEUE_STATE_STRINGS];
-    kueue_state_strings(&none, strings);
-    for (size_t i = 0; i < KUEUE_STATE_STRINGS; i++)
-        *strings[i] = "";
+    struct kueue_state none;
+    kueue_state_read(NULL, "", &none);
+    none.phase = KUEUE_GONE;
     return none;
 }
 
