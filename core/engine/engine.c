@@ -5,7 +5,7 @@
 #include "core/engine/act.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
@@ -13,18 +13,18 @@
 #include <string.h>
 
 static struct error *copy_settings(struct engine *engine, const struct engine_settings *settings) {
-    struct placement_settings *placement = NULL;
     char *namespaces = strdup(settings->namespaces ? settings->namespaces : "");
-    struct error *error = namespaces ? placement_settings_new(&settings->placement, &placement) : error_no_memory();
+    struct error *error = namespaces ? placement_set_rules(engine, &settings->placement) : error_no_memory();
     if (error) {
         free(namespaces);
         return error;
     }
     free((char *)engine->settings.namespaces);
-    placement_replace_rules(engine, placement);
     engine->settings = *settings;
     engine->settings.namespaces = namespaces;
-    engine->settings.placement = *placement_settings_options(placement);
+    engine->settings.placement.rules = NULL; // see placement_set_rules
+    engine->settings.placement.n_rules = 0;
+    engine->settings.placement.otherwise = (struct placement_rule){.kinds = NULL};
     return NULL;
 }
 

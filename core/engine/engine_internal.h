@@ -22,10 +22,9 @@ struct call_clock;
 struct capacity;
 struct changes;
 struct kueue_status;
-struct namespace_labels;
 struct pace;
 struct request_in_flight;
-struct placement_settings;
+struct placement_rules;
 struct rival;
 struct shard;
 struct watch_state;
@@ -70,7 +69,7 @@ struct cluster_membership { // see clusters/
     struct identity identity;
 };
 
-struct cluster_placement { // see completions.h
+struct cluster_placement { // see completions.c
     struct recent finished;
     struct durations *durations; // of those that are compared; NULL: none
     uint16_t fast;               // the last 16 that were compared, a bit each: far faster than elsewhere
@@ -135,7 +134,7 @@ struct engine_observe {
     int64_t adopt_until_ns; // see engine_options
 };
 
-struct placement_queue { // see placement_queue.h
+struct placement_queue { // see placing.h
     struct fair_queue waiting;
     size_t left, misses; // of the round
     bool freed, trying;
@@ -143,16 +142,18 @@ struct placement_queue { // see placement_queue.h
     int64_t next_ns;
 };
 
-struct namespace_waiters { // see namespace_retry.h
-    struct entry **list;
-    size_t count, capacity;
-};
-
 struct engine_placement {
-    struct placement_settings *rules;
-    struct namespace_labels *namespace_labels;
+    struct placement_rules *rules;
     struct placement_queue queue; // workloads that wait for a worker with maxActive
-    struct namespace_waiters namespace_waiters;
+    struct namespace_labels {
+        struct map map; // struct namespace_, by name
+        bool listed;
+        int64_t due_ns, ticked_ns; // of the next pass over all entries, CLOCK_NEVER: none; of the last pass
+    } namespaces;
+    struct namespace_waiters { // see namespace_retry_wait
+        struct entry **list;
+        size_t count, capacity;
+    } namespace_waiters;
     bool workers_are_limited; // some has maxActive
 };
 

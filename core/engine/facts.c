@@ -6,8 +6,7 @@
 #include "core/engine/clusters/missing_worker.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/placement_view.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {

@@ -4,8 +4,7 @@
 #include "core/base/memory.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
-#include "core/engine/placement/placement_queue.h"
-#include "core/engine/placement/placement_worker.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/shard/shard_of.h"
 

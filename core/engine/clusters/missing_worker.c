@@ -3,7 +3,7 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 

@@ -6,7 +6,7 @@
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/placement/placement_worker.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/request/pacing.h"
 
 #include <stdlib.h>

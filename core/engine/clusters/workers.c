@@ -8,7 +8,7 @@
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/limits/limits.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/placement_worker.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/answer.h"

@@ -5,7 +5,6 @@
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement.h"
-#include "core/engine/placement/placement_types.h"
 
 static bool update_is_due(const struct mirror_facts *m) {
     return m->update_due && !m->too_large;

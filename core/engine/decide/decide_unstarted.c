@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
-#include "core/engine/placement/placement_types.h"
+#include "core/engine/placement/placement.h"
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&

@@ -23,10 +23,6 @@ static const char *selector_of(const char *rule) {
     return NULL;
 }
 
-bool namespaces_select(const char *rule) {
-    return selector_of(rule);
-}
-
 // The configuration has checked the selector; without memory no namespace matches.
 static bool is_selected(const char *text, const char *labels) {
     AUTO_TEXT line = strndup(text, strcspn(text, "\n"));

@@ -23,5 +23,3 @@ struct namespaces_subject {
 
 // `rule` NULL or "": all.
 enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject);
-// Whether the rule needs the labels of namespaces.
-bool namespaces_select(const char *rule);

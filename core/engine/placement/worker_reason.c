@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/placement/worker_reason.h"
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
@@ -7,7 +6,7 @@
 #include "core/engine/facts.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/namespaces.h"
-#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/shard/shard_of.h"
 
 #include <stdarg.h>

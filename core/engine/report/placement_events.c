@@ -8,7 +8,7 @@
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/placement_rules.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/request/pacing.h"
 

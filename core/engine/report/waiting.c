@@ -3,7 +3,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror/unresumed.h"
 #include "core/engine/part.h"
-#include "core/engine/placement/worker_reason.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 

@@ -147,7 +147,7 @@ struct workload_membership {
 };
 
 struct workload_placement {
-    int64_t runs_since_ns;          // in runs_in, see completions.h
+    int64_t runs_since_ns;          // in runs_in, see completions.c
     uint32_t runs_in;               // the worker; 0: it is not compared
     bool had_choice;                // several workers could have got it
     bool start_seen;                // in runs_in
@@ -233,7 +233,7 @@ struct entry {
     bool busy : 1;          // a write to the workload, or a read of it, is in flight
     bool queued : 1, blocked : 1;
     bool deletion_is_certain : 1; // deleted_uid is certain
-    bool awaits_namespace : 1;    // in namespace_waiters
+    bool awaits_namespace : 1;    // see namespace_retry_wait
     char key[];                   // "namespace/name"; the name begins at name_at
 };
 

@@ -6,7 +6,7 @@
 #include "core/adapter/phase.h"
 #include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/placement/worker_reason.h"
+#include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/call.h"
