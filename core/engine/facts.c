@@ -87,7 +87,7 @@ static struct action decide_with_view(struct engine *engine, struct entry *entry
     action = decide(&facts);
     bool starts = action.type == ACTION_PLACE || action.type == ACTION_CREATE;
     if (starts && placement_queue_overtakes(engine, entry, action.cluster))
-        return (struct action){.blocked = true, .waiting = WAITING_ROOM, .why = waiting_text(WAITING_ROOM)};
+        return (struct action){.blocked = true, .waiting = WAITING_MAX_ACTIVE, .why = waiting_text(WAITING_MAX_ACTIVE)};
     bool waits = action.type == ACTION_NONE || action.type == ACTION_WAIT;
     placement_queue_note(engine, entry,
                          !waits                 ? PLACEMENT_TURN_USED

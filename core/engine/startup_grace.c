@@ -26,7 +26,7 @@ static int64_t due_ns(struct engine *engine) {
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
-    facts->settle_time_is_over = entry->kind < engine->startup_grace.n_kinds;
+    facts->startup_grace_is_over = entry->kind < engine->startup_grace.n_kinds;
 }
 
 const struct part part_startup_grace = {.name = "startup grace", .tick = tick, .due_ns = due_ns, .facts = facts};

@@ -51,11 +51,11 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     const char *wanted = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version;
     struct worker_facts *facts = &engine->workers[kind][cluster];
     if (cluster_is_vacant(engine, cluster)) {
-        *facts = (struct worker_facts){.settled = true, .frozen = true};
+        *facts = (struct worker_facts){.state_known = true, .frozen = true};
         return;
     }
     enum worker_policy policy = engine->clusters[cluster].settings.policy;
-    facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
+    facts->state_known = watch->state_known && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
     facts->frozen = is_forbidden(engine, cluster);
     facts->refused = is_refused(engine, cluster);
     facts->connected = cluster_is_connected(engine, cluster, kind);

@@ -13,7 +13,7 @@ struct also_run {
 
 struct watch_state { // one kind in one cluster
     enum reflector_state state;
-    bool listing, listed, settled;
+    bool listing, listed, state_known;
     uint32_t epoch; // of the current or last list
     int64_t lost_since_ns;
     const char *version;       // served, one of the kind's; NULL: not known

@@ -168,7 +168,7 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     watch->state = event->watch.state;
     struct stats_watch *stats = &engine->stats.clusters[event->cluster].watches[event->kind];
     text_shorten(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
-    watch->settled = watch->settled || event->watch.state != REFLECTOR_STARTING;
+    watch->state_known = watch->state_known || event->watch.state != REFLECTOR_STARTING;
     if (was_connected && event->watch.state != REFLECTOR_CONNECTED) {
         if (engine->clusters[event->cluster].membership.contact != CONTACT_LOST &&
             !cluster_is_other(engine, event->cluster))
@@ -304,7 +304,7 @@ bool engine_in_sync(const struct engine *engine) {
             const struct watch_state *watch = cluster_watch(engine, c, k);
             if (cluster_is_vacant(engine, c))
                 continue;
-            if (!watch->settled || (c == ENGINE_MANAGEMENT && !is_listed_or_absent(watch)))
+            if (!watch->state_known || (c == ENGINE_MANAGEMENT && !is_listed_or_absent(watch)))
                 return false;
         }
     }

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 struct placement_view;
-struct unstarted_facts;
 
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a worker without configuration
@@ -24,7 +23,7 @@ struct unstarted_facts;
 struct worker_facts {
     const char *name;
     uint32_t name_hash;     // see decide_name_hash
-    bool settled;           // state known: connected, lost or without the kind
+    bool state_known;       // state known: connected, lost or without the kind
     bool connected;         // the list is complete and the watch is open
     bool listed;            // the list was complete at least once
     bool serves;            // connected, and serves the version of the management cluster
@@ -124,6 +123,20 @@ struct mirror_facts {
         proven : 1; // known to be this host's: by the seal, the answer to the create, or (without keys) the annotations
 };
 
+// Facts about a workload with an unstarted or rejected mirror; see unstarted.h.
+struct unstarted_facts {
+    int64_t timeout_ns;         // placement.pendingTimeout; 0: no timeout
+    int64_t give_up_at_ns;      // CLOCK_NEVER: the host does not give up
+    int64_t round_at_ns;        // start of the next round over the workers already tried
+    int64_t since_ns;           // first try
+    int64_t runs_since_ns;      // start of the run of a mirror after failures; 0: none runs
+    char *pod_report;           // the last one, owned; or NULL
+    uint32_t withdrawn_attempt; // attempt of the mirror that was withdrawn, unstarted; 0: none
+    uint32_t noted_attempt;     // the last attempt whose worker counts as tried
+    uint16_t rounds;            // complete ones
+    bool gave_up;               // only workers that join later are tried
+};
+
 struct decide_facts {
     const struct workload_facts *workload;
     bool busy;                          // a write to the workload, or a read of it, is in flight
@@ -131,14 +144,14 @@ struct decide_facts {
     const struct worker_facts *workers; // [0] is not used: indices are cluster numbers
     size_t n_clusters;                  // workers + 1
     bool management_connected, management_listed;
-    bool placing;              // new placements are allowed (the host is not stopping)
-    bool settle_time_is_over;  // the wait for unsettled workers is over
-    int64_t also_run_until_ns; // no first attempt before: a controller in the management cluster runs workloads of the
-                               // kind too
-    int64_t status_at_ns;      // no status before: the status subresource of the kind fails
-    int64_t changes_at_ns;     // no status and no further attempt before, see status_budget.h
-    int64_t bytes_at_ns;       // no status before: statuses of the worker take too much space
-    bool status_passes;        // exempt from changes_at_ns
+    bool placing;               // new placements are allowed (the host is not stopping)
+    bool startup_grace_is_over; // the wait for unsettled workers is over
+    int64_t also_run_until_ns;  // no first attempt before: a controller in the management cluster runs workloads of the
+                                // kind too
+    int64_t status_at_ns;       // no status before: the status subresource of the kind fails
+    int64_t changes_at_ns;      // no status and no further attempt before, see status_budget.h
+    int64_t bytes_at_ns;        // no status before: statuses of the worker take too much space
+    bool status_passes;         // exempt from changes_at_ns
     int64_t lost_timeout_ns;
     bool wait_when_lost;    // the loss of a worker does not lead to another placement
     uint32_t shard;         // shard of the workload,
@@ -183,7 +196,7 @@ enum waiting {
     WAITING_ANSWER, // a request in flight: the former reason still holds
     WAITING_MANAGEMENT,
     WAITING_BACKOFF,
-    WAITING_SETTLING,
+    WAITING_STARTUP_GRACE,
     WAITING_STOPPING,
     WAITING_NO_WORKER,
     WAITING_REFUSED,
@@ -200,7 +213,7 @@ enum waiting {
     WAITING_SIZE,
     WAITING_DRAIN,
     WAITING_NAMESPACE,
-    WAITING_ROOM,
+    WAITING_MAX_ACTIVE,
     WAITING_KEPT,
     WAITING_START,
     WAITING_GAVE_UP,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/decide/decide_unstarted.h"
-
 #include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/placement.h"
@@ -10,7 +8,7 @@ static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *
            !f->workload->suspended;
 }
 
-// No write is under way that could start the mirror, and no sign of a start.
+// No write in flight could start the mirror, and there is no sign of a start.
 static bool may_withdraw(const struct decide_facts *f, const struct mirror_facts *m) {
     return !m->busy && !m->unsure && !f->busy && f->placing && f->management_connected;
 }
@@ -67,10 +65,10 @@ bool decide_round_begins(const struct decide_facts *f, int64_t *next_ns) {
 static bool is_in_doubt(const struct decide_facts *f, const struct worker_facts *worker) {
     if (!worker->name || worker->refused)
         return false;
-    if (!worker->settled || (worker->connected && worker->frozen))
+    if (!worker->state_known || (worker->connected && worker->frozen))
         return true;
-    return !worker->connected && worker->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns &&
-           worker->lost_since_ns + f->lost_timeout_ns > f->now_ns;
+    int64_t lost_ns = clock_after(worker->lost_since_ns, f->lost_timeout_ns);
+    return !worker->connected && lost_ns > f->now_ns && lost_ns != CLOCK_NEVER;
 }
 
 // At least one worker rejected the workload or did not start the mirror, no worker is in doubt, and no mirror is
@@ -99,10 +97,8 @@ struct action decide_gives_up(const struct decide_facts *f, struct action nowher
     const struct unstarted_facts *p = f->unstarted;
     if (!p || p->give_up_at_ns == CLOCK_NEVER)
         return nowhere;
-    if (p->gave_up) {
-        nowhere = action_blocked(WAITING_GAVE_UP, 0);
-        return nowhere;
-    }
+    if (p->gave_up)
+        return action_blocked(WAITING_GAVE_UP, 0);
     if (nowhere.waiting != WAITING_REFUSED && !decide_time_is_up(f))
         return nowhere;
     if (p->give_up_at_ns <= f->now_ns)

@@ -63,9 +63,9 @@ size_t placement_choose(const struct decide_facts *f, int64_t *next_ns);
 // Whether the worker may get the workload now. If not, lowers *next_ns to the time of a possible change.
 bool placement_permits(const struct decide_facts *f, size_t cluster, int64_t *next_ns);
 // The engine waits for the state of a worker.
-bool placement_is_settling(const struct decide_facts *f);
+bool placement_in_startup_grace(const struct decide_facts *f);
 // Rule 2: until this time a worker of unknown state may have an earlier mirror. After a restart: any worker; else the
 // worker of the given-up mirror, if that worker left and joined again. 0: none.
-int64_t placement_unsettled_until_ns(const struct decide_facts *f);
+int64_t placement_state_unknown_until_ns(const struct decide_facts *f);
 // A new attempt in the best worker. Rule 2: the mirror of the old attempt is gone or given up.
 struct action placement_move(const struct decide_facts *f, const char *why);

@@ -3,7 +3,6 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/facts.h"
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/history/attempt_history.h"

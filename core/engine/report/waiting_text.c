@@ -8,7 +8,7 @@ static const struct {
     [WAITING_ANSWER] = {"answer", "a request is in flight"},
     [WAITING_MANAGEMENT] = {"management", "the management cluster is unreachable"},
     [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
-    [WAITING_SETTLING] = {"settling", "workers are still connecting"},
+    [WAITING_STARTUP_GRACE] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
     [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible; wharf explain has the reason of each"},
     [WAITING_REFUSED] = {"refused",
@@ -35,7 +35,7 @@ static const struct {
     [WAITING_DRAIN] = {"drain",
                        "the worker is drained, but no other worker is eligible: the workload continues to run there"},
     [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit the namespace; see namespaces"},
-    [WAITING_ROOM] = {"room",
+    [WAITING_MAX_ACTIVE] = {"room",
                       "all permitted workers have reached maxActive: the workload is placed when others finish"},
     [WAITING_KEPT] = {"kept-worker",
                       "the worker is unreachable, and the host does not reschedule (onWorkerLost: wait)"},
@@ -67,7 +67,7 @@ const char *waiting_name(enum waiting waiting) {
 }
 
 bool waiting_is_for_a_worker(enum waiting waiting) {
-    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED || waiting == WAITING_ROOM ||
+    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED || waiting == WAITING_MAX_ACTIVE ||
            waiting == WAITING_CAPACITY;
 }
 

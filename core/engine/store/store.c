@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/store/store.h"
 
-#include "core/engine/decide/decide_unstarted.h"
-
 #include "core/base/memory.h"
 #include "core/base/text.h"
 

@@ -4,7 +4,6 @@
 
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"

@@ -4,7 +4,6 @@
 // succeeded. In memory only: a restarted host counts anew, except for a mirror that has never started.
 #pragma once
 
-#include "core/engine/decide/decide_unstarted.h"
 #include "core/engine/engine_internal.h"
 
 #define UNSTARTED_ROUND_NS (30 * CLOCK_SECOND) // between two rounds over all workers, doubling
