@@ -132,7 +132,7 @@ def a_worker_that_refuses_connections_is_told_at_once_and_used_again_at_once(env
     there = env.run_held(names)
     began = time.monotonic()
     env.relay.cut()
-    took = _wait_for_event(env, there[0], "waits until it is back", began, 2)
+    took = _wait_for_event(env, there[0], "waits until the worker is back", began, 2)
     print(f"        refused connections were told after {took:.2f} s")
     env.submit(job("other"))   # one lost cluster does not stop others
     env.until_finished("other")

@@ -15,7 +15,7 @@ static const char *const action_names[] = {
     [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget", [ACTION_READ] = "read",     [ACTION_GIVE_UP] = "give-up",
 };
 
-// Takes the message; drops it when out of memory.
+// Takes the message; drops the message when out of memory.
 static void add_message(struct engine *engine, struct log_message message) {
     struct update *update = engine->update;
     if (message.text && array_reserve(&update->log, &update->cap_log, update->n_log + 1, sizeof *update->log))
@@ -25,23 +25,23 @@ static void add_message(struct engine *engine, struct log_message message) {
 }
 
 void report_log(struct engine *engine, enum log_level level, size_t cluster, size_t kind, const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = cluster, .kind = kind};
     va_list args;
     va_start(args, format);
-    add_message(engine, (struct log_message){
-                            .level = level, .cluster = cluster, .kind = kind, .text = text_vformat(format, args)});
+    message.text = text_vformat(format, args);
     va_end(args);
+    add_message(engine, message);
 }
 
 void report_mirror(struct engine *engine, enum log_level level, const struct entry *entry, const struct mirror *mirror,
                    const char *format, ...) {
+    struct log_message message = {.level = level, .cluster = mirror->facts.cluster, .kind = entry->kind};
     va_list args;
     va_start(args, format);
-    add_message(engine, (struct log_message){.level = level,
-                                             .cluster = mirror->facts.cluster,
-                                             .kind = entry->kind,
-                                             .object = strdup(entry->key),
-                                             .text = text_vformat(format, args)});
+    message.text = text_vformat(format, args);
     va_end(args);
+    message.object = strdup(entry->key);
+    add_message(engine, message);
 }
 
 void report_decision(struct engine *engine, const struct entry *entry, const struct action *action) {

@@ -78,7 +78,7 @@ static void without_a_guard_the_configuration_decides(void **state) {
         stage_disconnect(&stage, 1);
         stage_run(&stage, 3 * LOST_NS);
         assert_int_equal(stage_where(&stage, "a"), wait ? 1 : 2);
-        assert_int_equal(stage_told(&stage, "no guard was seen there, so it will not"), wait);
+        assert_int_equal(stage_told(&stage, "no guard was seen there, so the workload will not"), wait);
         stage_end(&stage);
     }
 }

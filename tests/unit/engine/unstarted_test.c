@@ -64,7 +64,7 @@ static void a_mirror_that_does_not_start_is_tried_elsewhere(struct stage *stage)
     expect(stage, 10 * CLOCK_SECOND, 2, 2);
     assert_true(!stage_job(stage, 1, "a") && stage_job(stage, 2, "a"));
     assert_int_equal(stage_told(stage, "Withdrawn: its mirror in cluster w1 did not start within 1m"), 1);
-    assert_int_equal(stage_told(stage, "Rescheduled: it did not start in w1; placed in w2 (attempt 2)"), 1);
+    assert_int_equal(stage_told(stage, "Rescheduled: the mirror did not start in w1; placed in w2 (attempt 2)"), 1);
     stage_runs(stage, 2, "a");
     expect(stage, HOUR, 0, 2);
 }
