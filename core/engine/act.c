@@ -10,7 +10,7 @@
 #include "core/engine/request/confirm.h"
 #include "core/engine/request/pacing.h"
 #include "core/engine/shard/shard.h"
-#include "core/engine/unstarted/give_up.h"
+#include "core/engine/unstarted/unstarted.h"
 
 // Frees mirrors that do not exist and have no state to keep.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
@@ -45,7 +45,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
     case ACTION_READ:
         return confirm_read(engine, entry);
     case ACTION_GIVE_UP:
-        return give_up(engine, entry);
+        return unstarted_give_up(engine, entry);
     default:
         return false;
     }

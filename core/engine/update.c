@@ -11,7 +11,6 @@ void command_free(struct command *command) {
 
 void workload_event_free(struct workload_event *event) {
     free(event->memory);
-    free(event->text);
     *event = (struct workload_event){0};
 }
 

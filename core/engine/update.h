@@ -16,14 +16,14 @@ struct command {
 };
 
 // An Event to record on a workload in the management cluster.
-struct workload_event {
+#define WORKLOAD_EVENT_TEXTS 6
+struct workload_event { // the texts first, see struct_copy_with_texts; they are in `memory`
+    const char *reason, *text;
+    const char *api_version, *namespace_, *name, *uid;
+    const char *action; // static
     size_t kind;
     bool warning;
-    const char *action;                                // static
-    const char *reason;                                // in `memory`
-    char *text;                                        // owned
-    const char *api_version, *namespace_, *name, *uid; // in `memory`
-    char *memory;
+    void *memory; // owned
 };
 
 // A line for the log about a cluster, or about one kind or object in it.
@@ -37,7 +37,7 @@ struct log_message {
 };
 #define LOG_NO_KIND SIZE_MAX
 
-// A kind to list again: there is room now for objects dropped before.
+// A kind to list again, since the engine accepts objects now that it dropped before.
 #define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry.h)
 struct relist {
     size_t cluster, kind;

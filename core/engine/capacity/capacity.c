@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SETS_MAX 64                 // different pods of one workload; further ones are ignored
+#define SETS_MAX 64                 // different pods of one workload; the host ignores further ones
 #define REBUILD_NS (500 * CLOCK_MS) // between two, when only reservations have ended
 
 struct claim_list { // a list
@@ -24,12 +24,12 @@ struct capacity_claim {
     struct capacity_claim *next, *previous;
     struct claim_list *in; // NULL: neither waiting nor reserved
     struct entry *entry;
-    uint64_t source;  // hash of the uid and generation that the pods were read from
+    uint64_t source;  // hash of uid and generation of the workload with these pods
     int64_t until_ns; // reserved until then
     uint32_t cluster; // of the reservation, 0: none
-    uint32_t done;    // attempt whose reservation has ended, 0: none
-    bool seen;        // the mirror was
-    bool started;     // and had started
+    uint32_t done;    // attempt with an ended reservation, 0: none
+    bool seen;        // the store has had the mirror
+    bool started;     // and the mirror had started
     size_t n_sets;
     struct pod_set *sets;
 };
@@ -39,7 +39,6 @@ struct worker_capacity {
     int64_t until_ns; // READING, STALE: the last view counts until then
     struct free_capacity spare;
     struct claim_list reserved;
-    int64_t expires_ns; // no reservation ends before
     int64_t built_ns;
     bool ended; // a reservation has ended since then
 };
@@ -49,10 +48,10 @@ struct capacity {
     struct worker_capacity **workers; // by cluster; NULL: without limits
     size_t n_workers;
     struct claim_list waiting;
-    int64_t next_ns; // of capacity_tick
+    int64_t next_ns; // of the tick
 };
 
-static struct worker_capacity *worker_of(const struct engine *engine, size_t cluster) {
+static struct worker_capacity *worker_at(const struct engine *engine, size_t cluster) {
     const struct capacity *capacity = engine->capacity;
     return capacity && cluster < capacity->n_workers ? capacity->workers[cluster] : NULL;
 }
@@ -166,7 +165,7 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
     return read;
 }
 
-// The present request of the workload; NULL: not known.
+// The present request of the workload; NULL: unknown.
 static struct capacity_claim *claim_of(struct engine *engine, struct entry *entry) {
     struct capacity_claim *claim = entry->workload->capacity;
     if (claim && claim->source == source_of(entry))
@@ -183,7 +182,7 @@ static struct capacity_claim *claim_of(struct engine *engine, struct entry *entr
 
 // Reservations -------------------------------------------------------------------------------------------------
 
-static void take_claim(struct worker_capacity *worker, const struct capacity_claim *claim) {
+static void subtract_claim(struct worker_capacity *worker, const struct capacity_claim *claim) {
     for (size_t i = 0; worker->spare.nodes && i < claim->n_sets; i++)
         (void)free_capacity_take(&worker->spare, &claim->sets[i]);
 }
@@ -193,19 +192,17 @@ static void rebuild(struct engine *engine, struct worker_capacity *worker) {
     worker->ended = false;
     worker->built_ns = engine->now.mono_ns;
     for (const struct capacity_claim *claim = worker->reserved.first; claim; claim = claim->next)
-        take_claim(worker, claim);
+        subtract_claim(worker, claim);
 }
 
 static void expire(struct engine *engine, struct worker_capacity *worker) {
-    if (engine->now.mono_ns < worker->expires_ns)
-        return;
-    worker->expires_ns = CLOCK_NEVER;
+    struct capacity *capacity = engine->capacity;
     for (struct capacity_claim *claim = worker->reserved.first, *next; claim; claim = next) {
         next = claim->next;
         if (claim->until_ns <= engine->now.mono_ns)
-            end_reservation(engine->capacity, claim);
+            end_reservation(capacity, claim);
         else
-            worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
+            capacity->next_ns = clock_earlier(capacity->next_ns, claim->until_ns);
     }
 }
 
@@ -213,7 +210,7 @@ static bool is_known(const struct engine *engine, const struct worker_capacity *
     return worker && worker->spare.nodes && (worker->state == CAPACITY_KNOWN || engine->now.mono_ns < worker->until_ns);
 }
 
-// The worker that has the pods, or gets them now, perhaps not in the view yet; 0: none.
+// The worker that has the pods, or will have the pods soon, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
     const struct workload_facts *w = &entry->workload->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
@@ -225,7 +222,7 @@ static uint32_t place_of(const struct entry *entry) {
 }
 
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     struct capacity_claim *claim = worker ? claim_of(engine, entry) : NULL;
     if (!claim || claim->n_sets == 0)
         return true;
@@ -240,7 +237,7 @@ bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, i
 }
 
 static void reserve(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     struct capacity_claim *claim = claim_of(engine, entry);
     if (!claim)
         return;
@@ -249,61 +246,54 @@ static void reserve(struct engine *engine, struct entry *entry, size_t cluster) 
     claim->done = 0;
     claim->seen = claim->started = false;
     move_claim(claim, &worker->reserved);
-    take_claim(worker, claim);
+    subtract_claim(worker, claim);
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
     if (entry->workload->capacity && entry->workload->capacity->cluster)
         end_reservation(engine->capacity, entry->workload->capacity);
-    if (is_known(engine, worker_of(engine, cluster)))
+    if (is_known(engine, worker_at(engine, cluster)))
         reserve(engine, entry, cluster);
 }
 
 static void end_at(struct engine *engine, struct capacity_claim *claim, int64_t at_ns) {
-    struct worker_capacity *worker = worker_of(engine, claim->cluster);
     claim->until_ns = clock_earlier(claim->until_ns, at_ns);
-    worker->expires_ns = clock_earlier(worker->expires_ns, claim->until_ns);
-    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, worker->expires_ns);
+    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, claim->until_ns);
 }
 
 static void follow_mirror(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
     const struct mirror_facts *mirror =
         decide_placed(&(struct decide_facts){.workload = &entry->workload->facts, .mirrors = entry->mirrors});
+    bool started = entry->workload->phase == WHARF_ACTIVE;
     if (!mirror || mirror->cluster != claim->cluster)
         return;
     if (!claim->seen)
         end_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
-    bool started = entry->workload->phase == WHARF_ACTIVE;
     if (started && !claim->started)
         end_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
     claim->seen = true;
     claim->started |= started;
 }
 
-// A host that has just started does not know the recent placements of its predecessor.
-static bool needs_reservation(const struct engine *engine, const struct entry *entry, uint32_t cluster) {
-    return cluster && worker_of(engine, cluster) && entry->workload->phase != WHARF_ACTIVE &&
-           !(entry->workload->capacity &&
-             (entry->workload->capacity->cluster || entry->workload->capacity->done == entry->workload->facts.attempt));
-}
-
 static void follow(struct engine *engine, struct entry *entry, const struct action *action) {
-    bool waits = action->waiting == WAITING_CAPACITY;
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
+    bool waits = action->waiting == WAITING_CAPACITY, active = entry->workload->phase == WHARF_ACTIVE;
     uint32_t cluster = place_of(entry);
-    if (entry->workload->capacity && entry->workload->capacity->cluster &&
-        entry->workload->capacity->cluster != cluster)
-        end_reservation(capacity, entry->workload->capacity);
-    if (needs_reservation(engine, entry, cluster))
-        reserve(engine, entry, cluster);
     struct capacity_claim *claim = entry->workload->capacity;
+    if (claim && claim->cluster && claim->cluster != cluster)
+        end_reservation(capacity, claim);
+    // A host that has just started does not know the recent placements of its predecessor.
+    bool reserved = claim && (claim->cluster || claim->done == entry->workload->facts.attempt);
+    if (cluster && worker_at(engine, cluster) && !active && !reserved)
+        reserve(engine, entry, cluster);
+    claim = entry->workload->capacity;
     if (!claim)
         return;
     if (claim->cluster)
         follow_mirror(engine, entry, claim);
-    else if (!waits && (!cluster || entry->workload->phase == WHARF_ACTIVE))
+    else if (!waits && (!cluster || active))
         free_claim(capacity, claim);
     else
         move_claim(claim, waits ? &capacity->waiting : NULL);
@@ -323,7 +313,7 @@ static void wake(struct engine *engine, struct worker_capacity *worker) {
         if (limited && !free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
             continue;
         if (limited)
-            take_claim(worker, claim);
+            subtract_claim(worker, claim);
         taken |= limited;
         queue_entry(engine, claim->entry);
     }
@@ -349,7 +339,6 @@ static void tick(struct engine *engine) {
             rebuild(engine, worker);
             wake(engine, worker);
         }
-        capacity->next_ns = clock_earlier(capacity->next_ns, worker->expires_ns);
     }
 }
 
@@ -384,7 +373,7 @@ static void update_worker(struct engine *engine, struct worker_capacity *worker,
     rebuild(engine, worker);
 }
 
-static void take_event(struct engine *engine, struct engine_event *event) {
+static void on_event(struct engine *engine, struct engine_event *event) {
     struct nodes *nodes = TAKE(event->capacity.nodes);
     bool off = event->capacity.state == CAPACITY_OFF;
     struct worker_capacity *worker =
@@ -407,7 +396,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
 }
 
 void capacity_left(struct engine *engine, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     if (!worker)
         return;
     while (worker->reserved.first)
@@ -421,9 +410,9 @@ static void end(struct engine *engine) {
     struct capacity *capacity = engine->capacity;
     if (!capacity)
         return;
-    for (size_t k = 0, cursor = 0; k < engine->n_kinds; k++, cursor = 0)
-        for (struct entry *entry; (entry = map_next(&engine->store.maps[k], &cursor));)
-            forget(engine, entry);
+    struct store_cursor at = {0};
+    for (struct entry *entry; (entry = store_next(&engine->store, &at));)
+        forget(engine, entry);
     for (size_t c = 0; c < capacity->n_workers; c++)
         capacity_left(engine, c);
     pod_shapes_free(&capacity->shapes);
@@ -435,7 +424,7 @@ static void end(struct engine *engine) {
 // Explanations -------------------------------------------------------------------------------------------------
 
 bool capacity_lacks(const struct engine *engine, const struct entry *entry, size_t cluster, char *out, size_t size) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     const struct capacity_claim *claim = entry->workload->capacity;
     AUTO_BUFFER(text, 1024);
     if (!worker || !claim || claim->in != &engine->capacity->waiting || claim->n_sets == 0)
@@ -447,20 +436,20 @@ bool capacity_lacks(const struct engine *engine, const struct entry *entry, size
     if (free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return false;
     free_capacity_explain(&worker->spare, claim->sets, claim->n_sets, &text);
-    text_copy(out, size, text.len > 0 ? text.data : "has no room");
+    text_copy(out, size, text.len > 0 ? text.data : "does not fit");
     return true;
 }
 
 const char *capacity_problem(const struct engine *engine, size_t cluster) {
-    const struct worker_capacity *worker = worker_of(engine, cluster);
+    const struct worker_capacity *worker = worker_at(engine, cluster);
     if (!worker || is_known(engine, worker))
         return NULL;
     const char *problem = engine->stats.clusters[cluster].capacity.problem;
-    return *problem ? problem : "the host is listing its nodes and pods";
+    return *problem ? problem : "the host is listing the nodes and pods";
 }
 
 unsigned capacity_fullness(struct engine *engine, struct entry *entry, size_t cluster) {
-    struct worker_capacity *worker = worker_of(engine, cluster);
+    struct worker_capacity *worker = worker_at(engine, cluster);
     const struct capacity_claim *claim = is_known(engine, worker) ? claim_of(engine, entry) : NULL;
     return claim ? free_capacity_fullness(&worker->spare, claim->sets, claim->n_sets) : 0;
 }
@@ -472,9 +461,9 @@ bool capacity_is_used(const struct engine *engine) {
 const struct part part_capacity = {.name = "capacity",
                                    .end = end,
                                    .events = PART_EVENT(EVENT_CAPACITY),
-                                   .event = take_event,
+                                   .event = on_event,
                                    .tick = tick,
                                    .due_ns = due_ns,
-                                   .stand_by = forget, // its requests wait, or are reserved, with the other host
+                                   .stand_by = forget, // the other host has the reservation
                                    .after = follow,
                                    .workload_ends = forget};

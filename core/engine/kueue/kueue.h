@@ -68,9 +68,6 @@ void kueue_status_drop(struct kueue_status **kueue_status);
 // Whether spec.active replaces `suspend` of the mirror.
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror);
 
-// Start of the wait for the worker's Kueue (monotonic, as far as this process knows), 0: none.
-int64_t kueue_status_queued_ns(const struct mirror *mirror);
-
 // The status of the mirror if queued in its worker, else the status of the workload; or NULL.
 const struct kueue_status *kueue_status_of(const struct entry *entry);
 

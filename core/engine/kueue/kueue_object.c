@@ -3,24 +3,17 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/json/items.h"
 #include "core/kube/object/object.h"
 
 #include <string.h>
 
-// The first item of a list that has this value, or NULL.
-static const struct json *find_item(const struct json *list, const char *key, const char *value) {
-    for (const struct json *item = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, key)), value))
-            return item;
-    return NULL;
-}
-
 static const struct json *condition(const struct json *workload, const char *type) {
-    return find_item(json_path(workload, "status", "conditions", NULL), "type", type);
+    return json_find_item(json_path(workload, "status", "conditions", NULL), "type", type);
 }
 
 static const struct json *check_in(const struct json *workload, const char *state) {
-    return find_item(json_path(workload, "status", "admissionChecks", NULL), "state", state);
+    return json_find_item(json_path(workload, "status", "admissionChecks", NULL), "state", state);
 }
 
 static bool is_true(const struct json *condition_) {
@@ -120,8 +113,8 @@ static bool strip_map(struct json *parent, const char *name, const struct json *
 
 static bool strip_gates(struct json *parent, const struct json *there) {
     struct json *gates = json_get(parent, "schedulingGates");
-    const struct json *present = json_get(there, "schedulingGates"), *theirs = find_item(present, "name", GATE);
-    const struct json *ours = find_item(gates, "name", GATE);
+    const struct json *present = json_get(there, "schedulingGates"), *theirs = json_find_item(present, "name", GATE);
+    const struct json *ours = json_find_item(gates, "name", GATE);
     if (theirs && !ours)
         return json_append(gates, json_copy(theirs));
     for (struct json *g = json_first(gates), *next; g && ours && !theirs; g = next) {

@@ -293,10 +293,6 @@ static void answered(struct engine *engine, struct entry *entry, struct request_
     kueue_status->denied = denied;
 }
 
-int64_t kueue_status_queued_ns(const struct mirror *mirror) {
-    return mirror->kueue_status && mirror->facts.queued ? mirror->kueue_status->queued_ns : 0;
-}
-
 const struct kueue_status *kueue_status_of(const struct entry *entry) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     bool in_worker = mirror && mirror->kueue_status && mirror->facts.queued && !entry->workload->facts.suspended;

@@ -16,13 +16,6 @@ static const char *next_line(const char *line) {
     return line + (*line == '\n');
 }
 
-static const char *selector_of(const char *rule) {
-    for (const char *line = rule; line && *line; line = next_line(line))
-        if (*line == SELECT)
-            return line + 1;
-    return NULL;
-}
-
 // The configuration has checked the selector; without memory no namespace matches.
 static bool is_selected(const char *text, const char *labels) {
     AUTO_TEXT line = strndup(text, strcspn(text, "\n"));
@@ -36,18 +29,20 @@ static bool is_selected(const char *text, const char *labels) {
 
 enum namespaces_verdict namespaces_judge(const char *rule, const struct namespaces_subject *subject) {
     bool any_allowed = false, allowed = false;
+    const char *selector = NULL;
     if (subject->len == 0)
         return NAMESPACES_PERMITTED;
     for (const char *line = rule; line && *line; line = next_line(line)) {
         bool matches = *line != SELECT && text_matches(line + 1, strcspn(line + 1, "\n"), subject->name, subject->len);
-        if (*line == DENY && matches)
+        if (*line == SELECT && !selector)
+            selector = line + 1;
+        else if (*line == DENY && matches)
             return NAMESPACES_DENIED;
         any_allowed |= *line == ALLOW;
         allowed |= *line == ALLOW && matches;
     }
     if (any_allowed && !allowed)
         return NAMESPACES_DENIED;
-    const char *selector = selector_of(rule);
     if (selector && !subject->labels_known)
         return NAMESPACES_UNDECIDED;
     return !selector || is_selected(selector, subject->labels) ? NAMESPACES_PERMITTED : NAMESPACES_DENIED;

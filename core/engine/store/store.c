@@ -9,15 +9,22 @@
 
 #define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 
-static struct error *make_slots(struct store *store) {
-    store->parsed = calloc(store->max_trees + 1, sizeof *store->parsed);
-    if (!store->parsed)
-        return error_no_memory();
-    for (uint32_t i = (uint32_t)store->max_trees; i > 0; i--) {
-        store->parsed[i].older = store->free;
-        store->free = i;
-    }
-    return NULL;
+// The slots are a ring through [0], from the most recently used to the least; free slots are at the end.
+static void link_slot(struct store *store, uint32_t slot, uint32_t newer) {
+    struct parsed *all = store->parsed;
+    uint32_t older = all[newer].older;
+    all[slot].newer = newer;
+    all[slot].older = older;
+    all[newer].older = all[older].newer = slot;
+}
+
+static void move_slot(struct store *store, uint32_t slot, uint32_t newer) {
+    struct parsed *all = store->parsed, *p = &all[slot];
+    if (slot == newer)
+        return;
+    all[p->newer].older = p->older;
+    all[p->older].newer = p->newer;
+    link_slot(store, slot, newer);
 }
 
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed) {
@@ -27,7 +34,10 @@ struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, 
         return error_no_memory();
     for (size_t i = 0; i < n_kinds; i++)
         map_init(&store->maps[i], seed + i);
-    return make_slots(store);
+    store->parsed = calloc(max_trees + 1, sizeof *store->parsed);
+    for (uint32_t i = 1; store->parsed && i <= max_trees; i++)
+        link_slot(store, i, 0);
+    return store->parsed ? NULL : error_no_memory();
 }
 
 bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
@@ -40,49 +50,24 @@ bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
     return true;
 }
 
-static void unlink_slot(struct store *store, uint32_t slot) {
-    struct parsed *p = &store->parsed[slot];
-    if (p->newer)
-        store->parsed[p->newer].older = p->older;
-    else
-        store->newest = p->older;
-    if (p->older)
-        store->parsed[p->older].newer = p->newer;
-    else
-        store->oldest = p->newer;
-}
-
-static void link_newest(struct store *store, uint32_t slot) {
-    struct parsed *p = &store->parsed[slot];
-    p->newer = 0;
-    p->older = store->newest;
-    if (store->newest)
-        store->parsed[store->newest].newer = slot;
-    else
-        store->oldest = slot;
-    store->newest = slot;
-}
-
 static void drop_tree(struct store *store, uint32_t slot) {
     struct parsed *p = &store->parsed[slot];
-    if (!slot || !p->doc)
+    if (!p->doc)
         return;
-    unlink_slot(store, slot);
-    json_free(p->tree);
+    json_free(TAKE(p->tree));
     p->doc->slot = 0;
-    *p = (struct parsed){.older = store->free};
-    store->free = slot;
+    p->doc = NULL;
+    move_slot(store, slot, store->parsed->newer);
     store->trees--;
 }
 
 static void keep_tree(struct store *store, struct doc *doc, struct json *tree) {
-    if (!store->free)
-        drop_tree(store, store->oldest);
-    uint32_t slot = store->free;
-    store->free = store->parsed[slot].older;
-    store->parsed[slot] = (struct parsed){.doc = doc, .tree = tree};
+    uint32_t slot = store->parsed->newer;
+    drop_tree(store, slot);
+    store->parsed[slot].doc = doc;
+    store->parsed[slot].tree = tree;
     doc->slot = slot;
-    link_newest(store, slot);
+    move_slot(store, slot, 0);
     store->trees++;
 }
 
@@ -152,10 +137,7 @@ struct json *store_parse(const struct shared_text *text) {
 
 struct json *doc_tree(struct store *store, struct doc *doc) {
     if (doc->slot) {
-        if (store->newest != doc->slot) {
-            unlink_slot(store, doc->slot);
-            link_newest(store, doc->slot);
-        }
+        move_slot(store, doc->slot, 0);
         return store->parsed[doc->slot].tree;
     }
     struct json *tree = store_parse(&doc->text);

@@ -241,14 +241,13 @@ struct entry {
 struct parsed {
     struct doc *doc; // NULL: the slot is free
     struct json *tree;
-    uint32_t newer, older; // slots, 0: none
+    uint32_t newer, older; // slots
 };
 
 struct store {
     struct map *maps; // one a kind
     size_t n_kinds;
-    struct parsed *parsed;         // [1] to [max_trees]
-    uint32_t newest, oldest, free; // slots; free ones are linked by `older`
+    struct parsed *parsed; // [1] to [max_trees]; [0] is the end of their ring
     size_t trees, max_trees;
     size_t entries;
     struct workload none; // shared by entries without a workload; read only

@@ -27,3 +27,7 @@ void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struc
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason);
 // After the choice of a worker: begins another round if the worker was tried before.
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster);
+
+// Reports that no worker has accepted the workload within giveUpAfter (ACTION_GIVE_UP): in the status, if the API of
+// the kind has words for a failure, and in an Event. True: another decision follows.
+bool unstarted_give_up(struct engine *engine, struct entry *entry);
