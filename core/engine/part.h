@@ -7,8 +7,6 @@
 #include "core/engine/engine_internal.h"
 
 struct engine_options;
-struct request_in_flight;
-struct response;
 
 struct part {
     const char *name;

@@ -20,9 +20,6 @@ enum work_class {
     WORK_CLASSES
 };
 
-struct entry;
-struct flow;
-
 // A place in the queue; part of the entry.
 struct fair_node {
     struct fair_node *previous, *next;
