@@ -4,6 +4,7 @@
 #include "core/engine/request/window.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/steady.h"
+#include "tests/support/engine_each.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "tests/simulation/crew.h"
 #include "tests/simulation/leases.h"
 #include "tests/simulation/rules.h"
+#include "tests/support/engine_each.h"
 
 #define EVERY_NS (1 * CLOCK_SECOND)
 #define STOPPED_NS (3 * CLOCK_MINUTE)

@@ -226,39 +226,3 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     }
     return true;
 }
-
-static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
-    const struct mirror *current = facts_followed_mirror(engine, e);
-    view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
-    view->being_deleted = e->workload->facts.being_deleted;
-    view->suspended = e->workload->facts.suspended;
-    view->told = report_was_made(e);
-    view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
-    view->why = e->why;
-    view->in_flight = e->busy || e->lookups > 0 || e->node.flow;
-    for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
-        view->in_flight |= m->facts.busy || m->node.flow;
-}
-
-void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        size_t cursor = 0;
-        for (const struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
-            char space[254];
-            entry_namespace(e, space);
-            struct engine_view view = {.kind = k,
-                                       .namespace_ = space,
-                                       .name = entry_name(e),
-                                       .uid = e->workload->uid,
-                                       .attempt = e->workload->facts.attempt,
-                                       .phase = (wharf_phase_kind)e->workload->phase};
-            if (e->workload->facts.cluster && e->workload->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-                view.cluster = engine->clusters[e->workload->facts.cluster].name;
-            for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
-                view.mirrors += m->facts.present ? 1 : 0;
-            view_of_waiting(engine, e, &view);
-            if (e->workload->facts.exists)
-                visit(ctx, &view);
-        }
-    }
-}

@@ -97,7 +97,3 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     w->report.last_note = hash;
     engine->stats.events++;
 }
-
-bool report_was_made(const struct entry *entry) {
-    return entry->workload->report.reported || entry->workload->report.waiting_reported;
-}

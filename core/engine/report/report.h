@@ -20,5 +20,3 @@ void report_decision(struct engine *engine, const struct entry *entry, const str
 void report_rescheduled(struct engine *engine, struct entry *entry, const struct action *action);
 // Reports the end of a workload.
 void report_finished(struct engine *engine, struct entry *entry);
-
-bool report_was_made(const struct entry *entry); // since the workload began to wait

@@ -199,14 +199,3 @@ void pacing_step_ends(struct engine *engine) {
     window_charge(&engine->clusters[ENGINE_MANAGEMENT].request->window,
                   (double)(engine->update->n_events - engine->events_before));
 }
-
-void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
-                        void *ctx) {
-    for (size_t c = 0; c < engine->n_clusters; c++)
-        for (int work = 0; engine->clusters[c].request && work < WORK_CLASSES; work++) {
-            const struct flow *first = engine->clusters[c].request->queue.classes[work].turn, *flow = first;
-            for (bool more = first; more; flow = flow->next, more = flow != first)
-                for (const struct fair_node *node = flow->first; node; node = node->next)
-                    visit(ctx, &(struct engine_waiter){c, node->entry->kind, (enum work_class)work, node->entry->key});
-        }
-}

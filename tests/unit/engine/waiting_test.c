@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload waits for, and its Events.
+#include "tests/support/engine_each.h"
 #include "tests/unit/engine/stage.h"
 
 static bool has_mirror_in_w1(struct stage *stage) {

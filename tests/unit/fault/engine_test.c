@@ -3,6 +3,7 @@
 // copied, finished, the mirror deleted, the workload gone. The two clusters are played here, and have memory enough.
 #include "core/engine/engine.h"
 #include "core/engine/kinds.h"
+#include "tests/support/engine_each.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/plugins/job_harness.h"
 
