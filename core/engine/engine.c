@@ -78,32 +78,25 @@ void engine_free(struct engine *engine) {
 
 // Parts later in the table have queues of entries, and entries have timers.
 static void end_store(struct engine *engine) {
-    for (size_t k = 0; k < engine->store.n_kinds && engine->store.maps; k++) {
-        size_t cursor = 0;
-        for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));)
-            if (e->workload->facts.exists)
-                EACH_PART(part, workload_ends) part->workload_ends(engine, e);
-    }
+    struct store_cursor at = {0};
+    for (struct entry *e; engine->store.maps && (e = store_next(&engine->store, &at));)
+        if (e->workload->facts.exists)
+            EACH_PART(part, workload_ends) part->workload_ends(engine, e);
     heap_free(&engine->queue.timers);
     store_free(&engine->store);
 }
 
 const struct part part_store = {.name = "store", .end = end_store};
 
-// From a connection to a removed worker. Answers and time have no cluster.
-static bool is_late(const struct engine *engine, const struct engine_event *event) {
-    return event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME &&
-           cluster_is_vacant(engine, event->cluster);
-}
-
-static void take_event(struct engine *engine, struct engine_event *event) {
-    if (is_late(engine, event))
+static void handle_event(struct engine *engine, struct engine_event *event) {
+    bool has_cluster = event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME;
+    if (has_cluster && cluster_is_vacant(engine, event->cluster)) // from a connection to a removed worker
         engine_event_drop(event);
     else
         EACH_PART(part, events & PART_EVENT(event->type)) part->event(engine, event);
 }
 
-// Reconciles a batch of entries. Costly ones end the step, so that events of other clusters come in between.
+// Reconciles a batch of entries. Costly entries end the step, so that events of other clusters come in between.
 static void reconcile_some(struct engine *engine, struct entry *(*next)(struct engine *engine), int64_t until_ns) {
     struct entry *entry;
     for (int i = 0; i < ENGINE_BATCH && (i == 0 || engine->queue.charged_ns < until_ns) && (entry = next(engine));
@@ -128,12 +121,12 @@ static int64_t due_ns(struct engine *engine) {
     return at_ns;
 }
 
-// A fact written without a workload would apply to all entries that have none.
+// A fact without a workload would apply to all entries that have none.
 static void check_none(struct engine *engine) {
     static const char empty[sizeof(struct workload)];
     if (memcmp((const char *)&engine->store.none, empty, sizeof empty) == 0)
         return;
-    report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a fact of a workload was written without one");
+    report_log(engine, LOG_ERROR, ENGINE_MANAGEMENT, LOG_NO_KIND, "a part has written a fact without a workload");
     engine->store.none = (struct workload){0};
 }
 
@@ -145,7 +138,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
     engine->queue.charged_ns = engine->queue.processor ? engine->queue.processor() : 0;
     int64_t until_ns = engine->queue.charged_ns + ENGINE_COSTLY_NS;
-    take_event(engine, event);
+    handle_event(engine, event);
     EACH_PART(part, tick) part->tick(engine);
     queue_due(engine);
     queue_charge(engine, event->cluster);

@@ -21,8 +21,8 @@ struct namespace_ {
     char name[];
 };
 
-bool namespace_labels_of(const struct engine *engine, const char *name, const char **labels) {
-    const struct namespace_ *found = map_get(&engine->placement.namespaces.map, name);
+bool namespace_labels_of(const struct engine *engine, const struct entry *entry, const char **labels) {
+    const struct namespace_ *found = map_get_len(&engine->placement.namespaces.map, entry->key, entry->name_at - 1U);
     *labels = found ? found->labels : NULL;
     return found || engine->placement.namespaces.listed;
 }
@@ -230,10 +230,8 @@ static void seen(struct engine *engine, struct entry *entry, const struct json *
 }
 
 struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry) {
-    char namespace_[254];
-    entry_namespace(entry, namespace_);
     struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
-    subject.labels_known = namespace_labels_of(engine, namespace_, &subject.labels);
+    subject.labels_known = namespace_labels_of(engine, entry, &subject.labels);
     return subject;
 }
 

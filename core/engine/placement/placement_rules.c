@@ -87,7 +87,7 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
             (rule->namespaces && !pattern_list_matches(rule->namespaces, namespace_)))
             continue;
         if (rules->list[i].namespaces.n_terms > 0)
-            labels_known = namespace_labels_of(engine, namespace_, &labels);
+            labels_known = namespace_labels_of(engine, entry, &labels);
         if (!labels_known)
             i = rules->n;
         if (!labels_known || selector_is_met(&rules->list[i].namespaces, labels))
@@ -219,16 +219,11 @@ bool placement_limit_of(const struct engine *engine, const struct entry *entry, 
     return *active >= *limit || !is_uncounted(engine, kind);
 }
 
-static bool limit_is_reached(const struct engine *engine, const struct entry *entry, size_t cluster) {
-    size_t limit = 0, active = 0, kind = 0;
-    bool known = placement_limit_of(engine, entry, cluster, &limit, &active, &kind);
-    return !known || (limit > 0 && active >= limit);
-}
-
 static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {
     for (size_t c = 1; engine->placement.workers_are_limited && c < view->n_clusters; c++) {
+        size_t limit = 0, active = 0, kind = 0;
         if (cluster_is_vacant(engine, c) || view->workers[c].obstacle != OBSTACLE_NONE ||
-            !limit_is_reached(engine, entry, c))
+            (placement_limit_of(engine, entry, c, &limit, &active, &kind) && (limit == 0 || active < limit)))
             continue;
         placement_exclude(view, c, OBSTACLE_FULL, CLOCK_NEVER);
         view->waits_for_limit = true;
@@ -254,8 +249,8 @@ static void exclude_without_capacity(struct engine *engine, struct entry *entry,
 
 static void read_annotations(struct engine *engine, struct entry *entry, struct placement_view *view) {
     const struct json *object = doc_tree(&engine->store, &entry->workload->doc);
-    const char *names = object ? object_annotation(object, MARK_CLUSTER_NAMES) : NULL;
-    const char *selector = object ? object_annotation(object, MARK_CLUSTER_SELECTOR) : NULL;
+    const char *names = object_annotation(object, MARK_CLUSTER_NAMES);
+    const char *selector = object_annotation(object, MARK_CLUSTER_SELECTOR);
     if (names)
         read_names(engine, names, view);
     if (selector)

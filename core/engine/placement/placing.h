@@ -25,7 +25,7 @@ bool placement_waits_when_lost(const struct engine *engine, const struct entry *
 
 // True: *labels is "key=value,key=value", or NULL for none. False: the labels are unknown. A namespace that a complete
 // list lacks has none.
-bool namespace_labels_of(const struct engine *engine, const char *name, const char **labels);
+bool namespace_labels_of(const struct engine *engine, const struct entry *entry, const char **labels);
 
 // Settings of workers.
 

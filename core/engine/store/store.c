@@ -148,10 +148,9 @@ struct json *doc_tree(struct store *store, struct doc *doc) {
 
 bool store_begin_workload(struct entry *entry) {
     struct workload *workload = calloc(1, sizeof *workload);
-    if (!workload)
-        return false;
-    entry->workload = workload;
-    return true;
+    if (workload)
+        entry->workload = workload;
+    return workload;
 }
 
 void store_end_workload(struct store *store, struct entry *entry) {
@@ -178,10 +177,8 @@ void store_free(struct store *store) {
             free_entry(store, e);
         map_free(&store->maps[i]);
     }
-    free(store->maps);
-    free(store->parsed);
-    store->maps = NULL;
-    store->parsed = NULL;
+    free(TAKE(store->maps));
+    free(TAKE(store->parsed));
 }
 
 struct entry *store_next(const struct store *store, struct store_cursor *cursor) {
@@ -193,33 +190,30 @@ struct entry *store_next(const struct store *store, struct store_cursor *cursor)
     return NULL;
 }
 
-static void write_key(char *out, const char *namespace_, const char *name) {
-    char *end = mempcpy(out, namespace_, strlen(namespace_));
-    *end++ = '/';
-    memcpy(end, name, strlen(name) + 1);
+// The length of the key; 0: too long.
+static size_t write_key(char key[KEY_MAX], const char *namespace_, const char *name) {
+    size_t namespace_len = strlen(namespace_), name_len = strlen(name), len = namespace_len + 1 + name_len;
+    if (len >= KEY_MAX)
+        return 0;
+    memcpy(key, namespace_, namespace_len);
+    key[namespace_len] = '/';
+    memcpy(key + namespace_len + 1, name, name_len + 1);
+    return len;
 }
 
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name) {
     char key[KEY_MAX];
-    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
-    if (len >= sizeof key)
-        return NULL;
-    write_key(key, namespace_, name);
-    return map_get(&store->maps[kind], key);
+    return write_key(key, namespace_, name) ? map_get(&store->maps[kind], key) : NULL;
 }
 
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name) {
-    struct entry *entry = store_get(store, kind, namespace_, name);
-    if (entry)
+    char key[KEY_MAX];
+    size_t len = write_key(key, namespace_, name);
+    struct entry *entry = len ? map_get(&store->maps[kind], key) : NULL;
+    if (entry || !len || !(entry = calloc(1, sizeof *entry + len + 1)))
         return entry;
-    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
-    if (len >= KEY_MAX)
-        return NULL;
-    entry = calloc(1, sizeof *entry + len + 1);
-    if (!entry)
-        return NULL;
-    write_key(entry->key, namespace_, name);
-    entry->name_at = (uint16_t)(space + 1);
+    memcpy(entry->key, key, len + 1);
+    entry->name_at = (uint16_t)(strlen(namespace_) + 1);
     entry->kind = (uint32_t)kind;
     entry->workload = &store->none;
     timer_init(&entry->timer);
@@ -254,11 +248,8 @@ struct mirror *entry_mirror(const struct entry *entry, size_t cluster) {
 
 struct mirror *entry_make_mirror(struct entry *entry, size_t cluster) {
     struct mirror *m = entry_mirror(entry, cluster);
-    if (m)
+    if (m || !(m = calloc(1, sizeof *m)))
         return m;
-    m = calloc(1, sizeof *m);
-    if (!m)
-        return NULL;
     m->facts.cluster = (uint32_t)cluster;
     m->facts.next = entry->mirrors;
     entry->mirrors = &m->facts;
@@ -286,9 +277,7 @@ const char *entry_name(const struct entry *entry) {
 }
 
 void entry_namespace(const struct entry *entry, char out[254]) {
-    size_t len = entry->name_at - 1U;
-    if (len > 253)
-        len = 253;
+    size_t len = size_least(entry->name_at - 1U, 253);
     memcpy(out, entry->key, len);
     out[len] = '\0';
 }
@@ -303,17 +292,17 @@ const char *outcome_name(enum outcome outcome) {
     return outcome_names[outcome];
 }
 
-static void attempt_free(struct attempt *attempt) {
-    free(attempt->message);
-    free(attempt);
+static void drop_attempts(struct attempt **from) {
+    while (*from) {
+        struct attempt *attempt = *from;
+        *from = attempt->older;
+        free(attempt->message);
+        free(attempt);
+    }
 }
 
 void attempt_history_clear(struct attempt_history *history) {
-    while (history->newest) {
-        struct attempt *attempt = history->newest;
-        history->newest = attempt->older;
-        attempt_free(attempt);
-    }
+    drop_attempts(&history->newest);
     history->leaving = OUTCOME_NONE;
 }
 
@@ -321,9 +310,5 @@ void attempt_history_trim(struct attempt_history *history) {
     struct attempt **at = &history->newest;
     for (size_t i = 0; i < ATTEMPTS_MAX && *at; i++)
         at = &(*at)->older;
-    while (*at) {
-        struct attempt *attempt = *at;
-        *at = attempt->older;
-        attempt_free(attempt);
-    }
+    drop_attempts(at);
 }

@@ -195,9 +195,8 @@ static void what_was_tried_is_forgotten_once_it_ran_for_hours(struct stage *stag
 static void what_no_worker_starts_fails_in_the_end(struct stage *stage) {
     expect_gave_up(stage, true);
     assert_string_equal(failed_reason(stage, "FailureTarget", "reason"), "NoClusterAccepts");
-    assert_string_equal(
-        failed_reason(stage, "Failed", "message"),
-        "not started within 5m; 0/2 workers accept it: w1 did not start; w2 did not start");
+    assert_string_equal(failed_reason(stage, "Failed", "message"),
+                        "not started within 5m; 0/2 workers accept it: w1 did not start; w2 did not start");
     assert_int_equal(stage_told(stage, "GaveUp: not started within 5m"), 1);
     unsigned before = all_sent(stage);
     stage_run(stage, HOUR);
@@ -223,7 +222,7 @@ static void a_kind_without_words_for_it_waits_for_a_retry(struct stage *stage) {
     stage->kind->abi.gave_up_status = NULL;
     stage_run(stage, 3 * CLOCK_MINUTE);
     assert_int_equal(stage_told(stage, "GaveUp: not started within 1m; 0/2 workers accept it: w1 "
-                                       "forbidden; w2 forbidden. It is tried again"),
+                                       "forbidden; w2 forbidden. The host tries again"),
                      1);
     unsigned before = all_sent(stage);
     stage_run(stage, HOUR);

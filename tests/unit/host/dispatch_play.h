@@ -2,6 +2,7 @@
 // Updates as the engine fills them, for the tests of dispatching.
 #pragma once
 
+#include "core/base/memory.h"
 #include "core/host/turn/dispatch.h"
 
 #include <setjmp.h>
