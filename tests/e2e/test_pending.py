@@ -35,7 +35,7 @@ def jobs_that_do_not_start_are_withdrawn_and_run_elsewhere(env):
             assert not env.mirror(first.name, f"job-{number}")
             assert not [pod for pod in first.admin.list("pods", env.namespace)
                         if pod["metadata"]["name"].startswith(f"job-{number}-")], "its pods are still there"
-            env.until_event(f"job-{number}", r"Withdrawn: its mirror in cluster w1 did not start within 4s")
+            env.until_event(f"job-{number}", r"Withdrawn: the mirror in cluster w1 did not start within 4s")
             env.until_counts(f"job-{number}", ready=1)
     env.release()
     for number in range(3):

@@ -6,7 +6,7 @@
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/shard/shard.h"
 
 enum contact cluster_contact(const struct engine *engine, size_t cluster) {
     return engine->clusters[cluster].membership.contact;

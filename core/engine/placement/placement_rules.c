@@ -4,7 +4,7 @@
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/shard/shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>

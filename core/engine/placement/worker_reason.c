@@ -6,7 +6,7 @@
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/shard/shard_of.h"
+#include "core/engine/shard/shard.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unstarted mirrors, and workloads that workers reject: durations, workers already tried, and reasons, for
-// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: one that is evicted earlier has not
-// succeeded. In memory only: a restarted host counts anew, except for a mirror that has never started.
+// decide_unstarted.c. The facts end once a mirror has run for pendingTimeout: an earlier eviction is no success. The
+// facts are in memory only, so a restarted host counts anew, except for a mirror that has never started.
 #pragma once
 
 #include "core/engine/engine_internal.h"

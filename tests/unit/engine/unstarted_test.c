@@ -63,7 +63,7 @@ static void a_mirror_that_does_not_start_is_tried_elsewhere(struct stage *stage)
     assert_non_null(stage_job(stage, 1, "a"));
     expect(stage, 10 * CLOCK_SECOND, 2, 2);
     assert_true(!stage_job(stage, 1, "a") && stage_job(stage, 2, "a"));
-    assert_int_equal(stage_told(stage, "Withdrawn: its mirror in cluster w1 did not start within 1m"), 1);
+    assert_int_equal(stage_told(stage, "Withdrawn: the mirror in cluster w1 did not start within 1m"), 1);
     assert_int_equal(stage_told(stage, "Rescheduled: the mirror did not start in w1; placed in w2 (attempt 2)"), 1);
     stage_runs(stage, 2, "a");
     expect(stage, HOUR, 0, 2);
@@ -115,7 +115,7 @@ static void one_that_was_evicted_has_the_same_time_to_start_again(struct stage *
     evict(stage, 1);
     expect(stage, 55 * CLOCK_SECOND, 1, 0);
     expect(stage, 10 * CLOCK_SECOND, 2, 0);
-    assert_int_equal(stage_told(stage, "Withdrawn: its mirror in cluster w1 did not start within 1m"), 1);
+    assert_int_equal(stage_told(stage, "Withdrawn: the mirror in cluster w1 did not start within 1m"), 1);
 }
 
 static void a_suspended_workload_stays_and_has_the_whole_time_once_it_is_resumed(struct stage *stage) {

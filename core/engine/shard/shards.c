@@ -9,6 +9,25 @@
 
 #include <stdlib.h>
 
+uint32_t shard_of(const struct engine *engine, const struct entry *entry) {
+    if (engine->shard.count < 2)
+        return 0;
+    return shard_hash_at(shard_hash(engine->kinds[entry->kind]->plural_group, entry->key), engine->shard.count);
+}
+
+uint64_t shard_mask(const struct engine *engine) {
+    uint64_t mask = 0;
+    if (!engine->shard.list)
+        return 1;
+    for (uint32_t i = 0; i < engine->shard.count; i++)
+        mask |= (uint64_t)engine->shard.list[i].open << i;
+    return mask;
+}
+
+uint64_t shard_all(const struct engine *engine) {
+    return engine->shard.count < 2 ? 1 : ~UINT64_C(0) >> (SHARDS_MAX - engine->shard.count);
+}
+
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     uint32_t count = options->shards;
     engine->shard.count = count;
@@ -39,7 +58,7 @@ bool shard_is_fresh(const struct engine *engine, const struct entry *entry) {
     return !engine->shard.list || entry->read_term == shard_at(engine, entry)->term;
 }
 
-// As after a restart: another host has written since.
+// As after a restart: another host has written meanwhile.
 static void forget_own_writes(struct entry *entry) {
     struct workload *w = entry->workload;
     struct workload_facts *facts = &w->facts;
@@ -64,15 +83,13 @@ static void forget_own_writes(struct entry *entry) {
 static void open_shard(struct engine *engine, uint32_t number, bool anew) {
     engine->shard.list[number].open = true;
     engine->stats.shards_held++;
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        size_t cursor = 0;
-        for (struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
-            if (shard_of(engine, e) != number)
-                continue;
-            if (anew)
-                forget_own_writes(e);
-            queue_entry(engine, e);
-        }
+    struct store_cursor at = {0};
+    for (struct entry *e; (e = store_next(&engine->store, &at));) {
+        if (shard_of(engine, e) != number)
+            continue;
+        if (anew)
+            forget_own_writes(e);
+        queue_entry(engine, e);
     }
 }
 
@@ -81,7 +98,7 @@ static void close_shard(struct engine *engine, struct shard *shard) {
     engine->stats.shards_held--;
 }
 
-static void take_lease(struct engine *engine, const struct engine_event *event) {
+static void on_lease(struct engine *engine, const struct engine_event *event) {
     if (event->lease.shard >= engine->shard.count)
         return;
     struct shard *shard = &engine->shard.list[event->lease.shard];
@@ -92,7 +109,7 @@ static void take_lease(struct engine *engine, const struct engine_event *event) 
         close_shard(engine, shard);
     if (shard->open || !has_time(engine, shard))
         return;
-    bool anew = shard->opened != shard->term; // the lease may be known before there is time left of it
+    bool anew = shard->opened != shard->term; // the host may learn of a lease before enough time of it is left
     shard->opened = shard->term;
     if (anew)
         fence_begin(engine, event->lease.shard, engine->now);
@@ -104,7 +121,7 @@ static void on_event(struct engine *engine, struct engine_event *event) {
         if (engine->shard.list[i].open && !has_time(engine, &engine->shard.list[i]))
             close_shard(engine, &engine->shard.list[i]);
     if (event->type == EVENT_LEASE)
-        take_lease(engine, event);
+        on_lease(engine, event);
 }
 
 static void end(struct engine *engine) {
