@@ -3,7 +3,7 @@
 #include "core/engine/part.h"
 
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
-    part_identity, part_clusters, part_pause, part_restored, part_limits, part_observe, part_admission, part_placement,
+    part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission, part_placement,
     part_worker_facts, part_startup_grace, part_retry, part_fence, part_unstarted, part_dropped, part_status,
     part_rival, part_pod_report, part_report, part_history, part_placement_events, part_kueue;
 
@@ -16,7 +16,6 @@ const struct part *const parts[] = {
     &part_rejection, // before part_clusters: compares with the former contact
     &part_identity,
     &part_clusters,
-    &part_pause,
     &part_restored,
     &part_limits, // before part_observe: bounds its objects
     &part_observe,

@@ -32,12 +32,9 @@ void queue_entry(struct engine *engine, struct entry *entry) {
     entry->queued = true;
     entry->next_queued = NULL;
     struct lane *lane = &engine->clusters[queue_lane(engine, entry)].lane;
-    if (lane->last)
-        lane->last->next_queued = entry;
-    else
-        lane->first = entry;
     if (!lane->last)
         lane->used_ns = clock_later(lane->used_ns, engine->queue.lane_level_ns);
+    *(lane->last ? &lane->last->next_queued : &lane->first) = entry;
     lane->last = entry;
     engine->stats.queued++;
 }
@@ -64,7 +61,7 @@ struct entry *queue_take(struct engine *engine) {
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;
-    // Without memory for a timer the entry is queued for the next step, so that it is not forgotten.
+    // Without memory for a timer, the next step reconciles the entry.
     if (!heap_set(&engine->queue.timers, &entry->timer, at_ns))
         queue_entry(engine, entry);
 }

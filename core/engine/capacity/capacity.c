@@ -6,6 +6,7 @@
 #include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/facts.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
 
@@ -28,8 +29,6 @@ struct capacity_claim {
     int64_t until_ns; // reserved until then
     uint32_t cluster; // of the reservation, 0: none
     uint32_t done;    // attempt with an ended reservation, 0: none
-    bool seen;        // the store has had the mirror
-    bool started;     // and the mirror had started
     size_t n_sets;
     struct pod_set *sets;
 };
@@ -212,13 +211,14 @@ static bool is_known(const struct engine *engine, const struct worker_capacity *
 
 // The worker that has the pods, or will have the pods soon, perhaps not in the view yet; 0: none.
 static uint32_t place_of(const struct entry *entry) {
-    const struct workload_facts *w = &entry->workload->facts;
+    const struct workload *workload = entry->workload;
+    const struct workload_facts *w = &workload->facts;
     if (!w->exists || w->being_deleted || w->finished || w->suspended)
         return 0;
-    if (entry->busy && entry->workload->requested_attempt > w->attempt) // a placement is in flight
-        return entry->workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : entry->workload->requested_cluster;
+    if (entry->busy && workload->requested_attempt > w->attempt) // a placement is in flight
+        return workload->requested_cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : workload->requested_cluster;
     bool gone = w->gone_attempt == w->attempt; // a new placement is due
-    return w->attempt == 0 || entry->workload->active_in != w->cluster || gone ? 0 : w->cluster;
+    return w->attempt == 0 || workload->active_in != w->cluster || gone ? 0 : w->cluster;
 }
 
 bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, int64_t *next_ns) {
@@ -244,35 +244,26 @@ static void reserve(struct engine *engine, struct entry *entry, size_t cluster) 
     claim->cluster = (uint32_t)cluster;
     claim->until_ns = CLOCK_NEVER;
     claim->done = 0;
-    claim->seen = claim->started = false;
     move_claim(claim, &worker->reserved);
     subtract_claim(worker, claim);
 }
 
 void capacity_placed(struct engine *engine, struct entry *entry, size_t cluster) {
-    if (entry->workload->capacity && entry->workload->capacity->cluster)
-        end_reservation(engine->capacity, entry->workload->capacity);
+    struct capacity_claim *claim = entry->workload->capacity;
+    if (claim && claim->cluster)
+        end_reservation(engine->capacity, claim);
     if (is_known(engine, worker_at(engine, cluster)))
         reserve(engine, entry, cluster);
 }
 
-static void end_at(struct engine *engine, struct capacity_claim *claim, int64_t at_ns) {
-    claim->until_ns = clock_earlier(claim->until_ns, at_ns);
-    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, claim->until_ns);
-}
-
-static void follow_mirror(struct engine *engine, struct entry *entry, struct capacity_claim *claim) {
-    const struct mirror_facts *mirror =
-        decide_placed(&(struct decide_facts){.workload = &entry->workload->facts, .mirrors = entry->mirrors});
-    bool started = entry->workload->phase == WHARF_ACTIVE;
-    if (!mirror || mirror->cluster != claim->cluster)
+// The first deadline holds: a repetition does not extend the reservation.
+static void follow_mirror(struct engine *engine, const struct entry *entry, struct capacity_claim *claim) {
+    const struct mirror *mirror = facts_placed_mirror(entry);
+    if (!mirror || mirror->facts.cluster != claim->cluster)
         return;
-    if (!claim->seen)
-        end_at(engine, claim, engine->now.mono_ns + CAPACITY_RESERVE_NS);
-    if (started && !claim->started)
-        end_at(engine, claim, engine->now.mono_ns + CAPACITY_SEEN_NS);
-    claim->seen = true;
-    claim->started |= started;
+    int64_t after_ns = entry->workload->phase == WHARF_ACTIVE ? CAPACITY_SEEN_NS : CAPACITY_RESERVE_NS;
+    claim->until_ns = clock_earlier(claim->until_ns, engine->now.mono_ns + after_ns);
+    engine->capacity->next_ns = clock_earlier(engine->capacity->next_ns, claim->until_ns);
 }
 
 static void follow(struct engine *engine, struct entry *entry, const struct action *action) {

@@ -46,29 +46,29 @@ void kueue_ask_again(struct entry *entry) {
 }
 
 bool kueue_permits(struct engine *engine, struct entry *entry) {
-    bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->settings.kueue_carried;
-    if (entry->workload->kueue.state != KUEUE_UNKNOWN || !matters || !entry->workload->kueue.names_queue)
+    struct workload *w = entry->workload;
+    bool shared = kueue_shares(engine->kinds[entry->kind]->managed_by);
+    if (w->kueue.state != KUEUE_UNKNOWN || (!shared && engine->settings.kueue_carried) || !w->kueue.names_queue)
         return true;
-    if (entry->workload->kueue.status &&
-        !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // the Workload was seen
-        entry->workload->kueue.state = KUEUE_ADMITTED;
+    if (w->kueue.status && !shared) { // the watch has shown the Workload
+        w->kueue.state = KUEUE_ADMITTED;
         return true;
     }
     if (engine->kueue.absent_until_ns > engine->now.mono_ns)
         return true;
-    if (entry->workload->facts.not_before_ns > engine->now.mono_ns || entry->busy)
+    if (w->facts.not_before_ns > engine->now.mono_ns || entry->busy)
         return false;
-    char space[254], path[512];
-    entry_namespace(entry, space);
+    char namespace_[254], path[512];
+    entry_namespace(entry, namespace_);
     // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
-             versions[entry->workload->kueue.asked % VERSIONS], space, entry->workload->uid);
+             versions[w->kueue.asked % VERSIONS], namespace_, w->uid);
     request_owner(engine, entry, path, NULL);
     return false;
 }
 
-static const struct json *owner_of(const struct json *list, const char *uid) {
+static const struct json *find_owner(const struct json *list, const char *uid) {
     for (const struct json *w = json_first(json_get(list, "items")); w; w = json_next(w))
         if (text_equal(json_string(json_get(object_controller(w), "uid")), uid))
             return w;
@@ -93,7 +93,7 @@ static void set_state(struct entry *entry, enum kueue kueue) {
 
 // A Workload exists. If MultiKueue shares the managedBy value, the admission checks show whether MultiKueue handles
 // the object.
-static bool owned(struct engine *engine, struct entry *entry, const struct json *workload) {
+static bool handle_owner(struct engine *engine, struct entry *entry, const struct json *workload) {
     const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
     if (!kueue_shares(engine->kinds[entry->kind]->managed_by) || !json_is(checks, JSON_ARRAY) || !json_first(checks)) {
         set_state(entry, KUEUE_ADMITTED);
@@ -114,7 +114,7 @@ static bool is_of_multikueue(const struct json *check, const char *names) {
            strstr(names, name);
 }
 
-static bool checks_answered(struct engine *engine, struct entry *entry, const struct json *list, const char *names) {
+static bool handle_checks(struct engine *engine, struct entry *entry, const struct json *list, const char *names) {
     const struct json *check = json_first(json_get(list, "items"));
     while (check && !is_of_multikueue(check, names))
         check = json_next(check);
@@ -129,7 +129,7 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
 }
 
 // No Kueue, or no answer. An object that MultiKueue may handle waits; others keep their labels.
-static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
+static bool handle_failure(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
     if (absent && ++entry->workload->kueue.asked < VERSIONS)
         return true; // the next version
     if (absent) {
@@ -155,12 +155,12 @@ bool kueue_answered(struct engine *engine, struct entry *entry, const struct req
     bool absent = response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND;
     bool list = response->reason == REASON_OK && json_is(json_get(response->value, "items"), JSON_ARRAY);
     if (request->record && (list || absent))
-        return checks_answered(engine, entry, list ? response->value : NULL, request->record);
+        return handle_checks(engine, entry, list ? response->value : NULL, request->record);
     if (!list)
-        return not_answered(engine, entry, response, absent);
-    const struct json *workload = owner_of(response->value, entry->workload->uid);
+        return handle_failure(engine, entry, response, absent);
+    const struct json *workload = find_owner(response->value, entry->workload->uid);
     if (workload)
-        return owned(engine, entry, workload);
+        return handle_owner(engine, entry, workload);
     set_state(entry, KUEUE_NONE);
     return true;
 }

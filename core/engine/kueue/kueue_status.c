@@ -22,9 +22,9 @@
 #define WRITE_MAX_NS (1 * CLOCK_MINUTE)
 #define WHY_MAX 1024
 
-void kueue_status_drop(struct kueue_status **kueue_status) {
-    free(*kueue_status);
-    *kueue_status = NULL;
+void kueue_status_drop(struct kueue_status **status) {
+    free(*status);
+    *status = NULL;
 }
 
 static bool is_queued(enum kueue_phase phase) {
@@ -90,14 +90,14 @@ static void report_eviction(struct engine *engine, struct entry *entry, size_t c
                  engine->clusters[cluster].name, state->evicted_reason, WHY_MAX, state->evicted_message);
 }
 
-static void report_admission(struct engine *engine, struct entry *entry, size_t cluster,
-                             struct kueue_status *kueue_status, const struct kueue_status *old) {
-    if (!old || !is_queued((enum kueue_phase)old->phase) || kueue_status->phase != KUEUE_RUNS)
+static void report_admission(struct engine *engine, struct entry *entry, size_t cluster, struct kueue_status *status,
+                             const struct kueue_status *old) {
+    if (!old || !is_queued((enum kueue_phase)old->phase) || status->phase != KUEUE_RUNS)
         return;
-    if (kueue_status->reported && cluster != ENGINE_MANAGEMENT)
+    if (status->reported && cluster != ENGINE_MANAGEMENT)
         report_event(engine, entry, false, "AdmittedInWorker", "Observe", "admitted by the Kueue of cluster %s",
                      engine->clusters[cluster].name);
-    kueue_status->reported = false;
+    status->reported = false;
 }
 
 static struct kueue_status **place_of(const struct engine *engine, const struct engine_event *event,
@@ -121,8 +121,8 @@ static bool is_of_workload(const struct entry *entry, size_t cluster) {
            (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
 }
 
-static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *kueue_status) {
-    bool queued = kueue_status && is_queued((enum kueue_phase)kueue_status->phase);
+static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *status) {
+    bool queued = status && is_queued((enum kueue_phase)status->phase);
     struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(entry, cluster);
     if (m) {
         m->facts.queued = queued;
@@ -131,7 +131,7 @@ static void set_facts(struct entry *entry, size_t cluster, const struct kueue_st
         return;
     }
     entry->workload->facts.queued = queued;
-    entry->workload->facts.check_rejected = kueue_status && *kueue_status->check;
+    entry->workload->facts.check_rejected = status && *status->check;
 }
 
 static bool is_same(const struct kueue_status *a, const struct kueue_status *b) {
@@ -162,54 +162,54 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 }
 
 static void report_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
-    int64_t at_ns = kueue_status->queued_ns + REPORT_QUEUED_NS;
-    if (kueue_status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
+    struct kueue_status *status = mirror->kueue_status;
+    int64_t at_ns = status->queued_ns + REPORT_QUEUED_NS;
+    if (status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
         return;
     }
-    kueue_status->reported = true;
+    status->reported = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
-                 engine->clusters[mirror->facts.cluster].name, kueue_status->queue, kueue_status->why);
+                 engine->clusters[mirror->facts.cluster].name, status->queue, status->why);
 }
 
 static void report_check_rejected(struct engine *engine, struct entry *entry) {
-    struct kueue_status *kueue_status = entry->workload->kueue.status;
-    if (!kueue_status || !*kueue_status->check || kueue_status->reported || !entry->workload->facts.suspended)
+    struct kueue_status *status = entry->workload->kueue.status;
+    if (!status || !*status->check || status->reported || !entry->workload->facts.suspended)
         return;
-    kueue_status->reported = true;
+    status->reported = true;
     report_event(engine, entry, true, "KueueCheck", "Place",
                  "never runs in queue %s: an admission check of the queue has rejected the workload: %s; a queue that "
                  "dispatches by MultiKueue rejects workloads delegated to another host",
-                 kueue_status->queue, kueue_status->check);
+                 status->queue, status->check);
 }
 
 // Whether spec.active has to change; *active is the new value.
-static bool has_to_change(const struct entry *entry, const struct kueue_status *kueue_status, bool *active) {
-    bool inactive = kueue_status->phase == KUEUE_INACTIVE;
+static bool has_to_change(const struct entry *entry, const struct kueue_status *status, bool *active) {
+    bool inactive = status->phase == KUEUE_INACTIVE;
     *active = !entry->workload->facts.suspended;
-    if (kueue_status->phase == KUEUE_OVER)
+    if (status->phase == KUEUE_OVER)
         return false;
     // Does not override a later activation by another client.
-    return *active ? inactive && kueue_status->deactivated : !inactive && !kueue_status->deactivated;
+    return *active ? inactive && status->deactivated : !inactive && !status->deactivated;
 }
 
 static void write_active(struct engine *engine, struct entry *entry, struct mirror *mirror, bool active) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
+    struct kueue_status *status = mirror->kueue_status;
     AUTO_TEXT body = text_format("{\"metadata\":{\"uid\":\"%s\",\"annotations\":{\"" KUEUE_DEACTIVATED
                                  "\":%s}},\"spec\":{\"active\":%s}}",
-                                 kueue_status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
-    kueue_status->busy = body && command_send(engine, entry,
-                                              &(struct command_spec){.type = REQUEST_ACTIVE,
-                                                                     .verb = VERB_MERGE_PATCH,
-                                                                     .cluster = mirror->facts.cluster,
-                                                                     .path = kueue_status->name,
-                                                                     .version = kueue_status->version,
-                                                                     .body = body,
-                                                                     .body_len = strlen(body)});
-    if (kueue_status->busy)
+                                 status->uid, active ? "null" : "\"true\"", active ? "true" : "false");
+    status->busy = body && command_send(engine, entry,
+                                        &(struct command_spec){.type = REQUEST_ACTIVE,
+                                                               .verb = VERB_MERGE_PATCH,
+                                                               .cluster = mirror->facts.cluster,
+                                                               .path = status->name,
+                                                               .version = status->version,
+                                                               .body = body,
+                                                               .body_len = strlen(body)});
+    if (status->busy)
         entry->lookups++;
     else
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
@@ -229,14 +229,14 @@ static void read_first(struct engine *engine, struct entry *entry) {
 }
 
 static void check_active(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct kueue_status *kueue_status = mirror->kueue_status;
+    struct kueue_status *status = mirror->kueue_status;
     const struct worker_facts *worker = &engine->workers[entry->kind][mirror->facts.cluster];
     bool active = true;
-    if (kueue_status->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
-        !has_to_change(entry, kueue_status, &active))
+    if (status->busy || mirror->facts.being_deleted || !worker->connected || worker->frozen ||
+        !has_to_change(entry, status, &active))
         return;
-    int64_t at_ns = pacing_has_spare(engine, mirror->facts.cluster) ? kueue_status->not_before_ns
-                                                                    : engine->now.mono_ns + CLOCK_SECOND;
+    int64_t at_ns =
+        pacing_has_spare(engine, mirror->facts.cluster) ? status->not_before_ns : engine->now.mono_ns + CLOCK_SECOND;
     if (at_ns > engine->now.mono_ns)
         queue_wake(engine, entry, at_ns);
     else if (shard_is_fresh(engine, entry))
@@ -258,39 +258,38 @@ static void check(struct engine *engine, struct entry *entry, const struct actio
 }
 
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror) {
-    const struct kueue_status *kueue_status = mirror->kueue_status;
+    const struct kueue_status *status = mirror->kueue_status;
     bool active = true;
-    if (!kueue_status || kueue_status->denied || kueue_status->phase == KUEUE_OVER)
+    if (!status || status->denied || status->phase == KUEUE_OVER)
         return false;
-    return kueue_status->busy || kueue_status->phase == KUEUE_INACTIVE ||
-           (has_to_change(entry, kueue_status, &active) && !active);
+    return status->busy || status->phase == KUEUE_INACTIVE || (has_to_change(entry, status, &active) && !active);
 }
 
 static void answered(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                      struct response *response) {
     entry->lookups--;
     struct mirror *mirror = entry_mirror(entry, request->cluster);
-    struct kueue_status *kueue_status = mirror ? mirror->kueue_status : NULL;
-    if (!kueue_status)
+    struct kueue_status *status = mirror ? mirror->kueue_status : NULL;
+    if (!status)
         return;
-    kueue_status->busy = false;
+    status->busy = false;
     mirror->facts.update_due = true;
     if (response->reason == REASON_OK) { // the watch shows the change
-        kueue_status->failures = 0;
-        kueue_status->denied = false;
-        kueue_status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
+        status->failures = 0;
+        status->denied = false;
+        status->not_before_ns = engine->now.mono_ns + WRITE_FIRST_NS;
         return;
     }
     bool denied = reason_is_refusal(response->reason);
-    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++kueue_status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
-    kueue_status->not_before_ns = engine->now.mono_ns + delay_ns;
-    if (denied && !kueue_status->denied)
+    int64_t delay_ns = denied ? DENIED_NS : backoff_ns(engine, ++status->failures, WRITE_FIRST_NS, WRITE_MAX_NS);
+    status->not_before_ns = engine->now.mono_ns + delay_ns;
+    if (denied && !status->denied)
         report_event(engine, entry, true, reason_text(response->reason), "CarryChange",
                      "cannot set spec.active of Kueue's Workload %s in cluster %s, so the host suspends the mirror "
                      "itself, which "
                      "Kueue undoes for an admitted mirror; allow the host to patch workloads.kueue.x-k8s.io: %s",
-                     kueue_status->name, engine->clusters[request->cluster].name, response->message);
-    kueue_status->denied = denied;
+                     status->name, engine->clusters[request->cluster].name, response->message);
+    status->denied = denied;
 }
 
 const struct kueue_status *kueue_status_of(const struct entry *entry) {
@@ -300,23 +299,24 @@ const struct kueue_status *kueue_status_of(const struct entry *entry) {
 }
 
 void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns) {
+    const struct workload *w = entry->workload;
     const struct mirror *mirror = facts_placed_mirror(entry);
-    const struct kueue_status *kueue_status = kueue_status_of(entry);
-    bool in_worker = kueue_status && kueue_status != entry->workload->kueue.status;
-    if (!kueue_status || (!in_worker && !entry->workload->facts.queued && !entry->workload->facts.check_rejected))
+    const struct kueue_status *status = kueue_status_of(entry);
+    bool in_worker = status && status != w->kueue.status;
+    if (!status || (!in_worker && !w->facts.queued && !w->facts.check_rejected))
         return;
     char since[CLOCK_RFC3339_MAX] = "";
-    *since_ns = kueue_status->since_ns;
-    if (kueue_status->since_ns)
-        clock_rfc3339(kueue_status->since_ns, since);
-    if (!in_worker && *kueue_status->check) {
+    *since_ns = status->since_ns;
+    if (status->since_ns)
+        clock_rfc3339(status->since_ns, since);
+    if (!in_worker && *status->check) {
         buffer_printf(out, "never runs in queue %s: an admission check of the queue has rejected the workload: %s",
-                      kueue_status->queue, kueue_status->check);
+                      status->queue, status->check);
         return;
     }
     buffer_printf(out, "suspended by Kueue in %s%s%s, queue %s: %s",
                   in_worker ? engine->clusters[mirror->facts.cluster].name : "the management cluster",
-                  *since ? " since " : "", since, kueue_status->queue, kueue_status->why);
+                  *since ? " since " : "", since, status->queue, status->why);
 }
 
 static void seen(struct engine *engine, struct entry *entry, const struct json *object, bool had) {

@@ -59,7 +59,9 @@ void pause_orphan_gone(struct engine *engine, size_t cluster);
 void pause_limit_grew(struct engine *engine); // the limit of orphans is higher from now on; in a step
 // A workload is no longer delegated (`manager` NULL: the field is unset). Called before the host forgets the workload.
 void pause_disowned(struct engine *engine, struct entry *entry, const char *manager);
-void pause_owned(struct engine *engine, size_t kind); // an event showed a delegated workload
+void pause_owned(struct engine *engine, size_t kind);                  // an event showed a delegated workload
+void pause_listed(struct engine *engine, size_t cluster, size_t kind); // a list is complete
+void pause_set_field(struct engine *engine, size_t kind, bool lacks);  // EVENT_FIELD
 void pause_status_sent(struct engine *engine, size_t kind);
 void pause_status_answered(struct engine *engine, size_t kind, enum reason reason);
 

@@ -150,9 +150,15 @@ static void see_oversized_mirror(struct engine *engine, size_t cluster, size_t k
 
 static void on_event(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster, kind = event->kind;
-    if (event->type == EVENT_LISTED)
+    if (event->type == EVENT_FIELD)
+        pause_set_field(engine, kind, event->lacks);
+    if (event->type == EVENT_LISTED) {
+        pause_listed(engine, cluster, kind);
         orphans_listed(engine, cluster, kind);
-    else if (cluster == ENGINE_MANAGEMENT)
+    }
+    if (event->type != EVENT_SEEN && event->type != EVENT_GONE)
+        return;
+    if (cluster == ENGINE_MANAGEMENT)
         orphans_note_revision(engine, kind, event->object->value);
     else if (event->type == EVENT_SEEN)
         large_mirrors_bound(engine, cluster, kind, &event->object);
@@ -186,7 +192,8 @@ static void tick(struct engine *engine) {
 
 const struct part part_limits = {.name = "limits",
                                  .configure = configure,
-                                 .events = PART_EVENT(EVENT_SEEN) | PART_EVENT(EVENT_GONE) | PART_EVENT(EVENT_LISTED),
+                                 .events = PART_EVENT(EVENT_SEEN) | PART_EVENT(EVENT_GONE) | PART_EVENT(EVENT_LISTED) |
+                                           PART_EVENT(EVENT_FIELD),
                                  .event = on_event,
                                  .tick = tick,
                                  .before = check,

@@ -2,7 +2,6 @@
 // Rules 8 and 9. Paused kinds.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/limits/limits.h"
-#include "core/engine/part.h"
 #include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
@@ -37,7 +36,7 @@ bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     return false;
 }
 
-static void end_pause(struct engine *engine, size_t cluster, size_t kind) {
+void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
         mark(engine, cluster, kind, PAUSE_FULL, false);
@@ -94,7 +93,7 @@ void pause_owned(struct engine *engine, size_t kind) {
 
 // Without the field no object of the kind can be delegated: the server stores new objects without the field, and
 // existing objects have lost it.
-static void set_field(struct engine *engine, size_t kind, bool lacks) {
+void pause_set_field(struct engine *engine, size_t kind, bool lacks) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     bool known = watch->paused & PAUSE_FIELD;
     if (lacks)
@@ -142,13 +141,3 @@ void pause_status_answered(struct engine *engine, size_t kind, enum reason reaso
         cluster_changed(engine, ENGINE_MANAGEMENT);
     }
 }
-
-static void on_event(struct engine *engine, struct engine_event *event) {
-    if (event->type == EVENT_LISTED)
-        end_pause(engine, event->cluster, event->kind);
-    else
-        set_field(engine, event->kind, event->lacks);
-}
-
-const struct part part_pause = {
-    .name = "pause", .events = PART_EVENT(EVENT_LISTED) | PART_EVENT(EVENT_FIELD), .event = on_event};
