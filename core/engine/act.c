@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reconciles one entry: calls decide() with its facts and turns the action into commands.
+// Reconciles one entry: calls decide() with the facts and turns the action into commands.
 #include "core/engine/act.h"
 
 #include "core/engine/facts.h"

@@ -13,4 +13,4 @@ bool act_status(struct engine *engine, struct entry *entry);
 bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror);
 bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // of an unstarted mirror
 bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);
-bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // its finalizer
+bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // the host's finalizer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine: all decisions of the host, without I/O. A step takes one event and the time, and returns commands. The
-// engine opens no socket, reads no clock, starts no thread, draws random numbers only from its seed, and runs on one
+// engine opens no socket, reads no clock, starts no thread, draws random numbers only from the seed, and runs on one
 // thread.
 #pragma once
 
@@ -54,13 +54,13 @@ const struct stats *engine_stats(struct engine *engine); // valid until the next
 // Zero without engine_options.processor, and for an unknown cluster.
 struct engine_time engine_time_of(const struct engine *engine, size_t cluster);
 
-// For EVENT_WORKER: whether the worker was added (false: out of memory), and whether a leaving worker has no workload
-// and no mirror left.
+// For EVENT_WORKER: whether the engine has the worker (false: out of memory), and whether a leaving worker has no
+// workload and no mirror left.
 bool engine_has_worker(const struct engine *engine, size_t cluster);
 bool engine_may_leave(const struct engine *engine, size_t cluster);
 
-// The uid of a worker's cluster: "" if the worker is refused, or the uid is unknown.
+// The uid of a worker's cluster: "" for a refused worker or an unknown uid.
 const char *engine_identity(const struct engine *engine, size_t cluster);
 
-// True when every reachable watch is complete and no entry is queued.
+// True when every reachable watch is complete and no entry waits for a decision.
 bool engine_in_sync(const struct engine *engine);

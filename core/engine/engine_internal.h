@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's state, shared by its parts. Each part has its own header.
+// The engine's state, shared by all parts. Each part has a header.
 #pragma once
 
 #include "core/adapter/adapters.h"
@@ -15,7 +15,7 @@
 #define ENGINE_TREES 64                 // cached trees; 512 saved no processor time and took 5 MiB
 #define ENGINE_LARGE ((size_t)64 << 10) // bytes; the host checks the mirror size of larger workloads
 // Until the first list of the management cluster is complete, most mirrors without a workload are not orphans: the host
-// permits this factor of the number and the memory. Later it reads mirrors that it kept by name one by one.
+// permits this factor of the number and the memory. Later the host reads mirrors kept by name one by one.
 #define ENGINE_UNLISTED 8
 
 // The state of the parts. Only the folder with the name of a member of struct engine, struct engine_cluster or struct
@@ -50,7 +50,7 @@ struct engine_cluster {              // one number
         enum contact contact;
         uint64_t join;          // ordinal of joining
         int64_t moves_since_ns; // start of the drain by moving
-        // Start of a series of failed attempts to reach the cluster; 0: none. Watches may be open.
+        // Start of a series of failed attempts to reach the cluster; 0: none. Some watches may still work.
         int64_t refused_since_ns;
         struct identity identity;
     } membership;
@@ -94,18 +94,18 @@ struct engine {
     struct worker_facts **workers; // [kind][cluster]
     struct stats stats;
     struct call_clock *clock; // of adapter calls
-    // Of the current step.
+    // The current step.
     struct moment now;
     int64_t stepped_ns;   // time of the step before (monotonic)
     int64_t received_ns;  // of the current event
     int64_t wake_ns;      // due time of the next step, by the last one
     size_t events_before; // of update, when the step began
     struct update *update;
-    // Of the parts.
+    // The parts.
     struct { // see queue.h
         struct heap timers;
         int64_t lane_level_ns; // lane.used_ns of the last lane that had a turn
-        int64_t charged_ns;    // engine_options.processor up to which time was charged
+        int64_t charged_ns;    // engine_options.processor at the last charge
         int64_t (*processor)(void);
     } queue;
     struct startup_grace {
@@ -113,14 +113,14 @@ struct engine {
         size_t seen_kinds; // kinds when `until_ns` was set
         int64_t until_ns;  // end for the others
     } startup_grace;
-    struct capacity *capacity; // NULL: no worker's nodes are tracked
+    struct capacity *capacity; // NULL: free capacity is unlimited everywhere
     struct changes *history;
     struct {
-        uint32_t epoch;               // number of times that fencing was enabled while the engine runs
+        uint32_t epoch;               // how often a reload enabled fencing
         int64_t begun_ns[SHARDS_MAX]; // by shard, see fence_begin
     } fence;
     struct {
-        int64_t absent_until_ns; // the management cluster has no Kueue; the next check is then
+        int64_t absent_until_ns; // no Kueue in the management cluster; time of the next check
     } kueue;
     struct {
         struct admission {      // see limit.c

@@ -12,28 +12,28 @@
 
 #include <stdbool.h>
 
-// Clusters are numbered: 0 is the management cluster. A worker keeps a number from 1 on until its removal; then
+// Clusters have numbers: 0 is the management cluster. A worker keeps a number from 1 on until the removal; then
 // another worker may get the number.
 #define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
     EVENT_LISTING,    // a list of (cluster, kind) begins
     EVENT_SEEN,       // an object's current state
-    EVENT_GONE,       // an object was deleted
+    EVENT_GONE,       // the end of an object
     EVENT_LISTED,     // the list is complete
-    EVENT_STATE,      // the watch of (cluster, kind) changed its state
+    EVENT_STATE,      // a new state of the watch of (cluster, kind)
     EVENT_ANSWER,     // the answer to a command
-    EVENT_CONTACT,    // of a cluster: whether it is reachable
-    EVENT_IDENTITY,   // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_CONTACT,    // of a cluster: reachable or not
+    EVENT_IDENTITY,   // of a cluster: the uid of namespace kube-system, at each connection
     EVENT_RESTORED,   // (cluster, kind): resourceVersions went backwards (restored, wiped); precedes the next list
     EVENT_WORKER,     // a worker joined, left, or has another policy
     EVENT_POD_REPORT, // an Event about the pods of a mirror, to pass on to the workload
     EVENT_TIME,       // time has passed
     EVENT_LEASE,      // of a shard: end of the lease of this host
     EVENT_NAMESPACE,  // in the management cluster: labels
-    EVENT_QUEUED,     // of a workload or mirror: its state in the Kueue of its cluster
+    EVENT_QUEUED,     // of a workload or mirror: the state in the cluster's Kueue
     EVENT_CAPACITY,   // of a worker: free capacity of the nodes
-    EVENT_FIELD,      // of a kind of the management cluster: whether its API has the field managedBy
+    EVENT_FIELD,      // of a kind of the management cluster: whether the API has the field managedBy
     EVENT_FENCE,      // of a worker: state of the guard
     EVENT_DENIED      // of a kind in a worker: a missing permission
 };
@@ -52,7 +52,7 @@ enum capacity_state {
     CAPACITY_READING, // the first lists are in progress
     CAPACITY_KNOWN,
     CAPACITY_STALE,  // the watch is lost
-    CAPACITY_UNKNOWN // the worker denies access, or its nodes exceed the memory budget
+    CAPACITY_UNKNOWN // the worker denies access, or the nodes exceed the memory budget
 };
 
 struct engine_event {
@@ -77,13 +77,13 @@ struct engine_event {
             const char *problem; // or NULL
         } contact;               // CONTACT
         struct {
-            const char *uid;     // "" where it cannot be read
+            const char *uid;     // "" if unreadable
             const char *version; // resourceVersion of the namespace
             const char *problem; // or NULL
         } identity;              // IDENTITY
         struct {
             uint64_t command;          // id of the command
-            struct response *response; // the engine may take the object out of it
+            struct response *response; // the engine may take the object
             int64_t sent_ns;           // time of sending (monotonic); 0: not sent
         } answer;                      // ANSWER
         // A cluster number without a worker joins, unless the policy is WORKER_LEFT. The name of a known worker stays.
@@ -118,7 +118,7 @@ struct engine_event {
 };
 
 // Makes `copy` an owned event: copies the strings and moves the object, or the content of the response. Out of
-// memory: `event` is unchanged and `copy` is empty.
+// memory: `event` does not change and `copy` is empty.
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
 size_t engine_event_texts(const struct engine_event *event); // bytes of all strings
 // Frees the members that the engine would have taken.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of decide() for one entry: pointers to the facts where they are kept.
+// The input of decide() for one entry: pointers to the facts in the store.
 #include "core/engine/facts.h"
 
 #include "core/engine/clusters/cluster_state.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of the engine: one feature. The code of a part is a folder, and its state is one struct in struct engine,
-// and one in struct workload where needed; only the folder uses their fields (lint proves that). Its row in the table
+// A part of the engine: one feature. The code of a part is a folder, and the state is one struct in struct engine,
+// and one in struct workload where needed; only the folder uses these structs (lint proves that). The row in the table
 // of parts lists the functions that the engine calls, all optional. docs/architecture.md, "How to add a feature".
 #pragma once
 
@@ -11,7 +11,7 @@ struct engine_options;
 struct part {
     const char *name;
 
-    // Begins with the engine: the part's state is zero, and engine->settings are known. Ends with the engine, while
+    // Begins with the engine: the part's state is zero, and the engine has its settings. Ends with the engine, while
     // the store exists if the part precedes the store's in the table.
     struct error *(*begin)(struct engine *engine, const struct engine_options *options);
     void (*end)(struct engine *engine);
@@ -31,10 +31,10 @@ struct part {
     void (*step_ends)(struct engine *engine);
     int64_t (*due_ns)(struct engine *engine);
 
-    // A version of the entry's workload is about to be read; `had`: it is not the first one.
+    // The engine is about to read a version of the entry's workload; `had`: not the first version.
     void (*seen)(struct engine *engine, struct entry *entry, const struct json *object, bool had);
 
-    // Before the decision about an entry whose shard this host holds; instead of a decision, where another host does.
+    // Before the decision about an entry; `stand_by` instead of a decision if another host holds the shard.
     void (*before)(struct engine *engine, struct entry *entry);
     void (*stand_by)(struct engine *engine, struct entry *entry);
     // The facts of the part about the entry.
@@ -47,7 +47,7 @@ struct part {
     void (*answered)(struct engine *engine, struct entry *entry, struct request_in_flight *request,
                      struct response *response);
 
-    // The workload or the entry ends: the part drops its references.
+    // The workload or the entry ends: the part drops all references.
     void (*workload_ends)(struct engine *engine, struct entry *entry);
     void (*entry_ends)(struct engine *engine, struct entry *entry);
     // Updates the statistics.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of parts, in the order in which they are called.
+// The table of parts, in the order of the calls.
 #include "core/engine/part.h"
 
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
@@ -17,7 +17,7 @@ const struct part *const parts[] = {
     &part_identity,
     &part_clusters,
     &part_restored,
-    &part_limits, // before part_observe: bounds its objects
+    &part_limits, // before part_observe: bounds the objects
     &part_observe,
     &part_admission, // after part_observe: objects missing from a list are gone
     &part_placement,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries to reconcile, and their times. Entries wait in a lane for each cluster, that of their mirror. The lane
-// that has used the least processor time comes first, so that a costly object of one worker delays others by its own
-// time at most.
+// that has used the least processor time comes first, so that a costly object of one worker delays others for no longer
+// than the object takes.
 #pragma once
 
 #include "core/engine/engine_internal.h"
@@ -13,7 +13,7 @@ void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns);
 // For a request that failed for lack of memory.
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
 
-// The cluster of an entry's lane: that of its placement or mirror, else the management cluster.
+// The cluster of an entry's lane: the cluster of the placement or mirror, else the management cluster.
 size_t queue_lane(const struct engine *engine, const struct entry *entry);
 // Charges a cluster with the processor time since the last call.
 void queue_charge(struct engine *engine, size_t cluster);

@@ -9,7 +9,7 @@ static void tick(struct engine *engine) {
     struct startup_grace *grace = &engine->startup_grace;
     if (grace->n_kinds == engine->n_kinds)
         return;
-    if (grace->seen_kinds != engine->n_kinds) { // the first step, or kinds have been added
+    if (grace->seen_kinds != engine->n_kinds) { // the first step, or new kinds
         grace->seen_kinds = engine->n_kinds;
         grace->until_ns = engine->now.mono_ns + GRACE_NS;
     }

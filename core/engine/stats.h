@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's counters: plain numbers that its thread writes; other threads read a copy.
+// The engine's counters: plain numbers that the engine's thread writes; other threads read a copy.
 #pragma once
 
 #include "core/adapter/services.h"
@@ -28,12 +28,12 @@ struct stats_watch { // one kind in one cluster
     bool paused;       // see pause.c
     bool no_field;     // the management cluster's API lacks the field managedBy
     bool eligible;     // workers: accepts new work (decide.h)
-    char denied[320];  // a permission for the kind that the worker denies, "": none is known
+    char denied[320];  // a permission for the kind that the worker denies, "": none known
 };
 
 #define STATS_RESOURCES 8 // most resources shown for a worker
 
-struct stats_capacity { // of a worker, by the last state of its nodes
+struct stats_capacity { // of a worker, by the last view of the nodes
     enum capacity_state state;
     char problem[192]; // UNKNOWN, STALE: why
     uint64_t nodes;    // schedulable ones
@@ -52,7 +52,7 @@ enum guard_state {       // of a worker
     GUARD_STATE_FENCING // the guard stops this host's mirrors, or may
 };
 
-// The processor time for the events and objects of a cluster, and the part of those that took more than
+// The processor time for the events and objects of a cluster, and the part for objects that took more than
 // ENGINE_COSTLY_NS each.
 #define ENGINE_COSTLY_NS (5 * CLOCK_MS)
 struct engine_time {
@@ -88,7 +88,7 @@ struct stats_cluster {
     enum guard_state guard;
     int64_t guard_since_ns; // wall clock
     uint64_t guards;        // guards alive at the last read (fence.h); 0 without fencing
-    uint64_t status_bytes;  // of objects written for statuses of its mirrors
+    uint64_t status_bytes;  // of objects written for statuses of the mirrors
     uint64_t statuses_wait; // 1: over the limit, see status_budget.h
     uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.h)
     uint64_t unproven;      // unproven mirrors: neither adopted nor deleted
@@ -114,7 +114,7 @@ struct stats {
     uint64_t shards, shards_held;      // see shard.h; shards 0: no election
     uint64_t events, events_dropped;   // recorded on workloads; dropped for lack of room
     struct histogram status_latency;   // mirror seen to status patch issued
-    struct histogram dispatch_latency; // workload seen, and not suspended, to its first mirror created
+    struct histogram dispatch_latency; // workload seen, and not suspended, to the create of the first mirror
     uint64_t unplaced[WAITINGS];       // workloads, except suspended ones, by reason
     uint64_t waiting[WAITINGS];        // workloads that have waited for more than a minute, by reason
     uint64_t queued;                   // entries to reconcile
@@ -126,7 +126,7 @@ struct stats {
     uint64_t unknown_rest; // workloads on further ones
 };
 
-// `contact` for display: REJECTED also while a permission is denied.
+// `contact` for display: REJECTED also while a worker denies a permission.
 enum contact stats_contact(const struct stats *stats, size_t cluster);
 // The rejection as one sentence; NULL: none.
 const char *stats_rejection(const struct stats *stats, size_t cluster);

@@ -17,7 +17,7 @@ struct command {
 
 // An Event to record on a workload in the management cluster.
 #define WORKLOAD_EVENT_TEXTS 6
-struct workload_event { // the texts first, see struct_copy_with_texts; they are in `memory`
+struct workload_event { // the texts first, see struct_copy_with_texts; all in `memory`
     const char *reason, *text;
     const char *api_version, *namespace_, *name, *uid;
     const char *action; // static
@@ -37,7 +37,7 @@ struct log_message {
 };
 #define LOG_NO_KIND SIZE_MAX
 
-// A kind to list again, since the engine accepts objects now that it dropped before.
+// A kind to list again, since the engine accepts objects now that were dropped before.
 #define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry.h)
 struct relist {
     size_t cluster, kind;

@@ -228,7 +228,7 @@ bool capacity_fits(struct engine *engine, struct entry *entry, size_t cluster, i
         return true;
     if (claim->cluster && claim->cluster != place_of(entry))
         end_reservation(engine->capacity, claim);
-    if (claim->cluster == cluster) // by its reservation
+    if (claim->cluster == cluster) // by the reservation
         return true;
     if (is_known(engine, worker) && free_capacity_fits(&worker->spare, claim->sets, claim->n_sets))
         return true;
@@ -275,7 +275,7 @@ static void follow(struct engine *engine, struct entry *entry, const struct acti
     struct capacity_claim *claim = entry->workload->capacity;
     if (claim && claim->cluster && claim->cluster != cluster)
         end_reservation(capacity, claim);
-    // A host that has just started does not know the recent placements of its predecessor.
+    // A host that has just started does not know the recent placements of the former host.
     bool reserved = claim && (claim->cluster || claim->done == entry->workload->facts.attempt);
     if (cluster && worker_at(engine, cluster) && !active && !reserved)
         reserve(engine, entry, cluster);
@@ -297,7 +297,7 @@ static void forget(struct engine *engine, struct entry *entry) {
 
 // Events -------------------------------------------------------------------------------------------------------
 
-// Queues the waiting workloads that fit together, in the order in which they began to wait.
+// Queues the waiting workloads that fit together, the longest wait first.
 static void wake(struct engine *engine, struct worker_capacity *worker) {
     bool limited = is_known(engine, worker), taken = false;
     for (struct capacity_claim *claim = engine->capacity->waiting.first; claim; claim = claim->next) {

@@ -69,7 +69,7 @@ void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct workload_facts *w = &e->workload->facts;
-        // While the host had given the worker up, it wrote the status without the mirror.
+        // The host wrote the status without the mirror while the worker was given up.
         if (w->exists && w->cluster == cluster)
             w->status_due = !w->finished;
         if (e->blocked || w->cluster == cluster)

@@ -21,7 +21,7 @@ struct watch_state { // one kind in one cluster
         bool everywhere;  // others were in another namespace
     } also_run;
     int64_t status_at_ns;      // earliest write of a status
-    int64_t suspect_until_ns;  // management: until then, the absence of a workload does not mean its deletion
+    int64_t suspect_until_ns;  // management: until then, absent workloads do not count as deleted
     uint32_t restorations;     // how often the resourceVersions went backwards
     int64_t revision;          // management: the newest resourceVersion known; 0: none
     int64_t asked_ns;          // management: time of limit.c's request for a list that is not complete yet; 0: none
@@ -47,7 +47,7 @@ void cluster_changed(struct engine *engine, size_t cluster);
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster);
 
 void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster); // 0: none
-// For the next orphanGrace, a workload's absence from the management cluster does not count as its deletion.
+// For the next orphanGrace, workloads absent from the management cluster do not count as deleted.
 void cluster_suspect_deletions(struct engine *engine, size_t kind, bool restored);
 // Requests a relist.
 void cluster_relist(struct engine *engine, size_t cluster, size_t kind);

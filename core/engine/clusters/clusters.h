@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the clusters and the tables that these index, and the identity of a cluster. A number without a worker
-// is vacant: never connected or eligible, and the engine ignores events of it.
+// The numbers of the clusters, the tables indexed by number, and the identity of a cluster. A number without a worker
+// is vacant: never connected or eligible, and the engine ignores its events.
 #pragma once
 
 #include "core/base/clock.h"
@@ -21,6 +21,6 @@ bool slot_take(struct engine *engine, size_t cluster, const char *name, const st
 // Empties the tables' rows; no entry may refer to the cluster, and no request to the cluster may be in flight.
 void slot_vacate(struct engine *engine, size_t cluster);
 
-// A worker's uid, from its Secret and from the host's records (engine_event.worker); NULL: unknown.
+// A worker's uid, from the Secret and from the host's records (engine_event.worker); NULL: unknown.
 void identity_expect(struct engine *engine, size_t cluster, const char *uid, const char *recorded);
 void identity_left(struct engine *engine); // a worker left

@@ -69,23 +69,24 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
         *out = '\0';
         break;
     case REFUSAL_MANAGEMENT:
-        snprintf(out, size, "it is the management cluster (uid %s of namespace kube-system)", identity->uid);
+        snprintf(out, size, "the worker is the management cluster (uid %s of namespace kube-system)", identity->uid);
         break;
     case REFUSAL_DUPLICATE:
-        snprintf(out, size, "it is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
+        snprintf(out, size,
+                 "the worker is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
                  engine->clusters[duplicate_of].name, identity->uid);
         break;
     case REFUSAL_OTHER:
         if (identity->pinned && !identity->identified) {
             snprintf(out, size,
-                     "it is not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
-                     "annotation " IDENTITY_ANNOTATION " of its Secret",
+                     "not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
+                     "annotation " IDENTITY_ANNOTATION " of the Secret",
                      identity->uid, identity->first);
             break;
         }
         snprintf(out, size,
-                 "it is a different cluster now: found uid %s of namespace kube-system, expected %s as at startup; "
-                 "restart the host if the change is intended",
+                 "a different cluster now: found uid %s of namespace kube-system, expected %s as at startup; "
+                 "restart the host after an intended change",
                  identity->uid, identity->first);
         break;
     }

@@ -66,7 +66,7 @@ static void log_missing(struct engine *engine, struct missing_worker *worker) {
     report_log(
         engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
         "worker %.63s is not in the configuration, but %zu unfinished workloads are placed there: the host "
-        "reschedules them after workerLostTimeout (%s) unless the worker is configured again; mirrors that still "
+        "reschedules these after workerLostTimeout (%s) unless the worker is configured again; mirrors that still "
         "run there then run concurrently",
         worker->name, worker->unfinished, timeout);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A missing worker: the annotations of workloads name the worker, and the configuration does not. Either the worker was
 // removed while workloads were there, or the host restarted without the worker. The workloads count as placed in an
-// unreachable worker. A worker that joins under the name gets its workloads back.
+// unreachable worker. A worker that joins under the name gets the workloads back.
 #pragma once
 
 #include "core/engine/engine_internal.h"
@@ -28,9 +28,9 @@ void missing_worker_check(struct engine *engine, struct entry *entry);
 // The Event of a further attempt.
 void missing_worker_rescheduled(struct engine *engine, struct entry *entry, const struct action *action);
 
-// A worker left, with the cluster of this uid. Logs the number of its workloads.
+// A worker left, with the cluster of this uid. Logs the number of workloads.
 void missing_worker_left(struct engine *engine, const char *name, const char *uid);
-// A worker joined: it gets the workloads of the missing worker of the same name, and must be the same cluster.
+// A worker joined, gets the workloads of the missing worker of that name, and must be the same cluster.
 void missing_worker_joined(struct engine *engine, size_t cluster);
 
 void missing_workers_stats(struct engine *engine); // fills in the statistics

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Makes an array (any T **) longer and zeroes the new items. False: out of memory; the array keeps its old size.
+// Makes an array (any T **) longer and zeroes the new items. False: out of memory; the array keeps the old size.
 static bool grow(void *array, size_t from, size_t to, size_t size) {
     void **at = array;
     char *grown = realloc(*at, (to ? to : 1) * size);
@@ -23,7 +23,7 @@ static bool grow(void *array, size_t from, size_t to, size_t size) {
     return true;
 }
 
-// The rows of `workers` follow the pointers to them.
+// The rows of `workers` follow the pointers.
 static struct worker_facts **copy_workers(const struct engine *engine, size_t n_clusters, size_t n_kinds) {
     struct worker_facts **table = calloc(1, n_kinds * (sizeof *table + n_clusters * sizeof **table) + 1);
     for (size_t k = 0; table && k < n_kinds; k++) {
@@ -41,7 +41,7 @@ static struct watch_state *copy_watches(const struct engine *engine, size_t n_cl
     return watches;
 }
 
-// Makes room for more clusters or kinds. A table that has grown before another one fails keeps its unused rows.
+// Makes room for more clusters or kinds. A table that has grown before another one fails keeps unused rows.
 static bool grow_tables(struct engine *engine, size_t n_clusters, size_t n_kinds) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
     bool grown = grow(&engine->clusters, clusters, n_clusters, sizeof *engine->clusters) &&
@@ -68,7 +68,7 @@ static bool grow_tables(struct engine *engine, size_t n_clusters, size_t n_kinds
     return true;
 }
 
-// The row of a kind in a cluster, whose number may be vacant, when one of them is new.
+// Fills the row of a kind in a cluster (or a vacant number) when the kind or the cluster is new.
 static void fill_row(struct engine *engine, size_t cluster, size_t kind) {
     if (!cluster_is_vacant(engine, cluster)) {
         struct worker_facts *worker = &engine->workers[kind][cluster];

@@ -178,7 +178,7 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     cluster_watch_changed(engine, event->cluster, event->kind);
 }
 
-// A silent cluster counts as lost from its last byte on, even while its watches stay open.
+// A silent cluster counts as lost from the last byte on, even while watches stay open.
 static void on_contact(struct engine *engine, const struct engine_event *event) {
     size_t cluster = event->cluster;
     bool is_lost = event->contact.state == CONTACT_LOST && engine->clusters[cluster].membership.contact != CONTACT_LOST;
@@ -197,7 +197,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
         cluster_watch_changed(engine, cluster, k);
 }
 
-// The version is known from the start of a list: adapters need the version of the objects.
+// A list begins with the version, which adapters need for the objects.
 static void set_version(struct engine *engine, const struct engine_event *event) {
     struct watch_state *watch = cluster_watch(engine, event->cluster, event->kind);
     for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
@@ -284,7 +284,7 @@ const struct part part_clusters = {.name = "clusters",
                                    .workload_ends = forget,
                                    .count = missing_workers_stats};
 
-// After the other parts have handled a list, more is counted.
+// After the other parts have handled a list, the counts are higher.
 static void refresh(struct engine *engine, struct engine_event *event) {
     for (size_t c = 0; c < engine->n_clusters; c++)
         cluster_refresh(engine, c, event->kind);

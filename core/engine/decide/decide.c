@@ -65,7 +65,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             if (!decide_is_usable(f, m->cluster) || !f->management_listed)
                 *is_blocked = true;
             else if (decide_request_at_ns(m) <= f->now_ns)
-                return decide_release(m, "the unproven mirror was deleted in the worker");
+                return decide_release(m, "another client deleted the unproven mirror");
             else
                 *waiting_ns = clock_earlier(*waiting_ns, decide_request_at_ns(m));
             continue;
@@ -78,7 +78,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
                 *pending = m->cluster;
             continue;
         }
-        // A mirror of another workload blocks its own cluster only.
+        // A mirror of another workload blocks that cluster only.
         if (m->of_workload)
             *pending = m->cluster;
         if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
@@ -124,7 +124,7 @@ static bool has_frozen(const struct decide_facts *f) {
 
 static struct action finished(const struct decide_facts *f) {
     const struct mirror_facts *m = decide_placed(f);
-    if (!m) // the host adopts or deletes another mirror once its worker is identified
+    if (!m) // the host adopts or deletes another mirror after identifying the worker
         return (struct action){.type = ACTION_NONE, .blocked = has_frozen(f), .why = "finished"};
     struct action copy = decide_status(f, "finished");
     // A status that the management cluster rejects again and again does not keep a mirror forever.

@@ -14,7 +14,7 @@ static bool is_unresumed(const struct workload_facts *w, const struct mirror_fac
     return m->suspended && !m->left_suspended && !m->queued && !m->finished && !m->being_deleted && !w->suspended;
 }
 
-// The mirror exists, and its cluster is reachable or expected back.
+// The mirror exists, and the cluster is reachable or expected back.
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && decide_is_usable(f, m->cluster)) {
@@ -56,7 +56,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
 }
 
 // The worker is drained: started mirrors go on until drainTimeout. Rule 2: the host deletes the mirror first, and
-// places the workload again once the mirror is known to be gone.
+// places the workload again once the mirror is certainly gone.
 static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
     if (m->finished || m->busy || m->being_deleted || m->unsure || f->busy || !f->placing || !f->management_connected ||
@@ -160,7 +160,7 @@ static struct action leave_worker(const struct decide_facts *f, const struct mir
         .type = ACTION_VERIFY, .cluster = w->cluster, .attempt = w->attempt, .why = "the mirror may exist"};
 }
 
-// No mirror was seen, and an author may have written the annotations: the host treats the workload as a new one that
+// There is no mirror, and an author may have written the annotations: the host treats the workload as a new one that
 // requests this worker.
 static struct action create_unproven(const struct decide_facts *f, const struct mirror_facts *m, struct action create) {
     int64_t next_ns = CLOCK_NEVER;

@@ -21,7 +21,7 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
         if (!may_withdraw(f, m)) {
-            otherwise.blocked = true; // the decision follows once the management cluster is connected
+            otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }
         struct action withdraw = action_on_mirror(ACTION_DELETE, m, "the mirror did not start in time");
@@ -102,9 +102,9 @@ struct action decide_gives_up(const struct decide_facts *f, struct action nowher
     if (nowhere.waiting != WAITING_REFUSED && !decide_time_is_up(f))
         return nowhere;
     if (p->give_up_at_ns <= f->now_ns)
-        return is_refused_by_all(f)
-                   ? decide_if_writable(f, (struct action){.type = ACTION_GIVE_UP, .why = "no worker accepts it"})
-                   : nowhere;
+        return is_refused_by_all(f) ? decide_if_writable(f, (struct action){.type = ACTION_GIVE_UP,
+                                                                            .why = "no worker accepts the workload"})
+                                    : nowhere;
     if (nowhere.type == ACTION_WAIT)
         nowhere.at_ns = clock_earlier(nowhere.at_ns, p->give_up_at_ns);
     return nowhere;

@@ -15,7 +15,7 @@
 #define CHECK_AGAIN_NS (60 * CLOCK_SECOND) // until the next check of MultiKueue's ownership
 #define ABSENT_NS (10 * CLOCK_SECOND)      // until the next check of Kueue's absence
 
-// Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
+// Versions of kueue.x-k8s.io, newest first; a server without these has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
 #define VERSIONS (sizeof versions / sizeof versions[0])
 
@@ -60,7 +60,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
         return false;
     char namespace_[254], path[512];
     entry_namespace(entry, namespace_);
-    // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
+    // Kueue labels a Workload with the uid of the job (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
              versions[w->kueue.asked % VERSIONS], namespace_, w->uid);
@@ -75,7 +75,7 @@ static const struct json *find_owner(const struct json *list, const char *uid) {
     return NULL;
 }
 
-// The name of the Workload and the names of its admission checks, each check between two spaces.
+// The name of the Workload and the names of the admission checks, each check between two spaces.
 static char *checks_of(const struct json *workload) {
     AUTO_BUFFER(names, (size_t)64 << 10);
     buffer_printf(&names, "%s ", object_name(workload));

@@ -11,7 +11,7 @@
 // admission check of MultiKueue's controller.
 //
 // Workers: the Kueue of a worker resumes mirrors that another client suspends. So the host suspends a mirror by
-// spec.active of its Workload.
+// spec.active of the Workload.
 #pragma once
 
 #include "core/base/buffer.h"
@@ -68,9 +68,9 @@ void kueue_status_drop(struct kueue_status **kueue_status);
 // Whether spec.active replaces `suspend` of the mirror.
 bool kueue_status_governs(const struct entry *entry, const struct mirror *mirror);
 
-// The status of the mirror if queued in its worker, else the status of the workload; or NULL.
+// The status of the mirror if queued in the worker, else the status of the workload; or NULL.
 const struct kueue_status *kueue_status_of(const struct entry *entry);
 
-// Appends the reason for queueing or rejection, without a full stop, and sets its start (wall clock, 0: not known).
+// Appends the reason for queueing or rejection, without a full stop, and sets the start (wall clock, 0: not known).
 // Appends nothing for other workloads.
 void kueue_status_put(const struct engine *engine, const struct entry *entry, struct buffer *out, int64_t *since_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kueue's fields in objects: the state of an object in Kueue, from its Workload, and the fields that Kueue writes into
+// Kueue's fields in objects: the state of an object in Kueue, from the Workload, and the fields that Kueue writes into
 // an admitted object.
 #pragma once
 
@@ -14,9 +14,9 @@ enum kueue_phase {
     KUEUE_GONE,     // there is no Workload
     KUEUE_PENDING,  // has no quota
     KUEUE_RESERVED, // has quota, and waits for admission checks
-    KUEUE_RUNS,     // is admitted
+    KUEUE_RUNS,     // admitted
     KUEUE_INACTIVE, // spec.active: false
-    KUEUE_OVER      // is finished
+    KUEUE_OVER      // finished
 };
 
 #define KUEUE_STATE_TEXTS 10
@@ -41,10 +41,10 @@ size_t kueue_state_texts(const struct kueue_state *state); // bytes of all texts
 // The uid of the Workload's controller, or ""; lives as long as the Workload.
 const char *kueue_state_owner(const struct json *workload);
 
-// Kueue writes names of its Workload, pod sets and queues into the pod templates, besides the flavor's labels, node
-// selector and tolerations. A worker's Kueue writes its own names, and rejects foreign ones. Removes these fields from
-// `mirror`, except metadata and status, and keeps or restores the fields of `present` (the mirror in the worker; may be
-// NULL). False when out of memory.
+// Kueue writes names of the Workload, pod sets and queues into the pod templates, besides the flavor's labels, node
+// selector and tolerations. A worker's Kueue writes names of its own, and rejects foreign ones. Removes these fields
+// from `mirror`, except metadata and status, and keeps or restores the fields of `present` (the mirror in the worker;
+// may be NULL). False when out of memory.
 bool kueue_strip(struct json *mirror, const struct json *present);
 
 // The source of a mirror: for a workload with a queue, a copy without these fields in *own, which the caller frees.

@@ -13,7 +13,7 @@
 
 #define SOON_NS (10 * CLOCK_SECOND)     // between lists, if the host can accept many workloads
 #define LATER_NS CLOCK_MINUTE           // between lists, if the host can accept a few
-#define UNLISTED_NS (10 * CLOCK_MINUTE) // until the host requests a list again that has not been completed
+#define UNLISTED_NS (10 * CLOCK_MINUTE) // until the host repeats the request for an incomplete list
 #define MANY 20                         // many: at least one in so many of the limit
 
 struct refused {

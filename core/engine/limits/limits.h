@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds: the number of workloads, orphans (mirrors whose workload does not exist), large and oversized mirrors. And
+// Bounds: the number of workloads, orphans (mirrors without a workload), large and oversized mirrors. And
 // kinds that the host pauses in one cluster, with the reason in the log and a metric: in the management cluster,
-// because workloads suddenly are no longer delegated or the status cannot be written; in a worker, because of too many
+// because of a sudden lack of delegated workloads or of failed writes of the status; in a worker, because of too many
 // orphans.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 // For a new workload; true: refused, and reported.
 bool limit_refuses(struct engine *engine, size_t kind, const struct json *object);
-// The workload was deleted, or is no longer delegated.
+// The workload is gone, or no longer delegated.
 void limit_forget(struct engine *engine, const char *uid);
 // Whether the workload of a mirror may be a refused one.
 bool limit_may_have_refused(const struct engine *engine, const char *uid);

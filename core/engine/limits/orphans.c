@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 7 and 9. After an event that showed the deletion of the workload, the host deletes the mirror. A workload that
-// is merely absent (from a list, after a restart) may be absent because the management cluster was emptied, restored or
-// replaced. So the host first counts such orphans for a moment, and holds many at once, or any while the management
-// cluster is suspect, for orphanGrace.
+// is merely absent (from a list, after a restart) may be absent because somebody emptied, restored or replaced the
+// management cluster. So the host first counts such orphans for a moment, and holds many at once, or any while the
+// management cluster is suspect, for orphanGrace.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/limits/limits.h"
 #include "core/engine/mirror/mirror.h"
@@ -17,7 +17,7 @@
 #define COUNT_NS (2 * CLOCK_SECOND)
 #define NAME_BYTES ((size_t)1024) // size of an orphan kept by name
 #define WINDOW_NS (10 * CLOCK_MINUTE)
-#define FEW 2 // never too many, whatever the share of the cluster's mirrors
+#define FEW 2 // never too many, even if all mirrors of the cluster are orphans
 
 enum orphan_state {
     ORPHAN_NOT,
@@ -60,7 +60,7 @@ void orphans_note_revision(struct engine *engine, size_t kind, const struct json
         watch->revision = revision;
 }
 
-// The workload had a version that the management cluster has not reached, so the cluster was restored from a backup,
+// The workload had a version that the management cluster has not reached, which therefore comes from a backup, restored
 // perhaps while no host was running. Only the mirror shows that, which suffices for a wait.
 static bool is_from_the_future(struct engine *engine, const struct entry *entry, struct mirror *m) {
     const struct json *object = doc_tree(&engine->store, &m->doc);
@@ -72,7 +72,7 @@ static bool is_from_the_future(struct engine *engine, const struct entry *entry,
     return true;
 }
 
-// The mirror is no longer an orphan, or is released.
+// The mirror is no longer an orphan, or an operator has released the mirror.
 static void end_wait(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
         engine->clusters[m->facts.cluster].limits.waiting--;
@@ -189,7 +189,7 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     struct error *error = object_stub(object->text, object->len, NULL, NULL, NULL, "", &stub);
     if (!error) {
         object_free(object);
-        free(stub->too_large); // the stub is used to save memory, not for its size
+        free(stub->too_large); // the purpose of the stub is to save memory
         stub->too_large = NULL;
         *name_only = true;
         return stub;

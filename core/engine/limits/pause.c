@@ -87,12 +87,12 @@ void pause_owned(struct engine *engine, size_t kind) {
         return;
     watch->disowned = 0;
     if (watch->paused & PAUSE_DISOWNED)
-        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "objects of the kind are delegated again");
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind has delegated objects again");
     mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_DISOWNED, false);
 }
 
 // Without the field no object of the kind can be delegated: the server stores new objects without the field, and
-// existing objects have lost it.
+// existing objects have lost the field.
 void pause_set_field(struct engine *engine, size_t kind, bool lacks) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     bool known = watch->paused & PAUSE_FIELD;
@@ -105,7 +105,7 @@ void pause_set_field(struct engine *engine, size_t kind, bool lacks) {
     if (lacks)
         report_log(
             engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
-            "the kind is not handled: the API of the management cluster does not have its field %s and drops the "
+            "the kind is not handled: the API of the management cluster does not have the field %s and drops the "
             "field, so "
             "nothing can be delegated, and new objects with the field run in the management cluster; upgrade the "
             "kind's CRD, or Kubernetes (docs/kinds.md has the least versions)",

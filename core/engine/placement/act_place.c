@@ -35,7 +35,7 @@ static enum outcome outcome_of(const struct engine *engine, const struct entry *
     return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
 }
 
-// The worker may be removed and added again before the create of the next mirror.
+// An operator may remove and add the worker before the create of the next mirror.
 static void note_given_up(const struct engine *engine, struct entry *entry, const struct action *action) {
     struct workload_facts *w = &entry->workload->facts;
     if (w->attempt == 0 || w->attempt == action->attempt || !facts_worker_is_lost(engine, entry))

@@ -121,7 +121,7 @@ int64_t placement_state_unknown_until_ns(const struct decide_facts *f) {
     return until_ns;
 }
 
-// The reason why no worker can be chosen now.
+// Why no worker is a candidate now.
 static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     if (f->view && f->view->lacks_capacity)
         return action_wait_until(next_ns, WAITING_CAPACITY, 0);

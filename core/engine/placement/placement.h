@@ -10,7 +10,7 @@
 // Why a worker does not get a workload.
 enum worker_obstacle {
     OBSTACLE_NONE,
-    OBSTACLE_REFUSED,     // by its identity
+    OBSTACLE_REFUSED,     // by identity
     OBSTACLE_UNREACHABLE, // the API server
     OBSTACLE_CONNECTING,
     OBSTACLE_KIND,       // not served there
@@ -19,20 +19,20 @@ enum worker_obstacle {
     OBSTACLE_CLOSED,     // cordoned, drained or leaving
     OBSTACLE_REJECTED,   // the worker rejected the mirror
     OBSTACLE_OCCUPIED,   // an object of the name is there
-    OBSTACLE_SELECTOR,   // its labels do not match
+    OBSTACLE_SELECTOR,   // the labels do not match
     OBSTACLE_PINNED,     // the workload names others
     OBSTACLE_FULL,       // maxActive
     OBSTACLE_CAPACITY,   // the workload's requests do not fit
     OBSTACLE_NAMESPACE,  // the namespace is not allowed there
     OBSTACLE_TRIED,      // the mirror did not start there in time
-    OBSTACLE_UNDECIDED,  // the labels of the namespace, which decide, are unknown
-    OBSTACLE_FENCED,     // its guard would stop new mirrors
+    OBSTACLE_UNDECIDED,  // the rule needs the labels of the namespace, and the host has none
+    OBSTACLE_FENCED,     // the guard would stop new mirrors
     OBSTACLE_CREDENTIALS // the worker rejects the credentials
 };
 
 struct placement_option { // one worker
     uint8_t obstacle;     // enum worker_obstacle: the first one
-    uint32_t rank;        // of a pinned workload: the lowest is taken
+    uint32_t rank;        // of a pinned workload: the lowest wins
     uint32_t fullness;    // of the requested resources, in thousandths; see capacity_fullness
     int64_t until_ns;     // the end of the obstacle; CLOCK_NEVER: none
 };

@@ -33,7 +33,7 @@ static void decide_soon(struct engine *engine) {
         table->due_ns = clock_later(engine->now.mono_ns, table->ticked_ns + CHANGED_NS);
 }
 
-// Without memory, a namespace keeps its former labels.
+// Without memory, a namespace keeps the former labels.
 static void set_labels(struct engine *engine, const char *name, const char *labels) {
     struct namespace_labels *table = &engine->placement.namespaces;
     struct namespace_ *old = map_get(&table->map, name);
@@ -201,7 +201,7 @@ static void end(struct engine *engine) {
 
 static void on_event(struct engine *engine, struct engine_event *event) {
     if (event->type == EVENT_LISTED)
-        placement_queue_retry(engine); // more is counted
+        placement_queue_retry(engine); // the counts are higher
     else if (event->cluster == ENGINE_MANAGEMENT)
         on_labels(engine, event);
     else

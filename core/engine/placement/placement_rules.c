@@ -14,7 +14,7 @@ struct placement_rules {
     size_t n;
     bool limited; // not every worker may get every workload, or the policy is not the default
     struct parsed_rule {
-        struct placement_rule rule; // kinds and namespaces are owned, the selectors are NULL
+        struct placement_rule rule; // owns kinds and namespaces; the selectors are NULL
         struct selector namespaces, workers;
     } list[]; // [n], and the rule for all others
 };
@@ -115,7 +115,7 @@ void placement_workers_changed(struct engine *engine) {
     placement_queue_retry(engine);
 }
 
-// Of a list "jobs.batch=5,JobSet=2"; 0: no limit.
+// From a list like "jobs.batch=5,JobSet=2"; 0: no limit.
 static size_t limit_of_kind(const char *list, const struct kind *kind) {
     const char *const names[] = {kind->plural_group, kind->abi.kind};
     for (size_t i = 0; list && i < 2; i++) {

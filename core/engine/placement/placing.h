@@ -20,10 +20,10 @@ void placement_drop_rules(struct engine *engine);
 // namespace. *workers (may be NULL): the parsed selector; the rule itself has no texts of selectors.
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers);
-// onWorkerLost: whether the workload waits for a lost worker without a time limit; also true if the rule is unknown.
+// onWorkerLost: whether the workload waits for a lost worker without a time limit; true too for an unknown rule.
 bool placement_waits_when_lost(const struct engine *engine, const struct entry *entry);
 
-// True: *labels is "key=value,key=value", or NULL for none. False: the labels are unknown. A namespace that a complete
+// True: *labels is "key=value,key=value", or NULL for none. False: unknown labels. A namespace that a complete
 // list lacks has none.
 bool namespace_labels_of(const struct engine *engine, const struct entry *entry, const char **labels);
 
@@ -35,14 +35,14 @@ void placement_worker_refresh(const struct engine *engine, size_t cluster, size_
 
 // The view.
 
-// Whether the workload needs a view: false if no setting limits its placement.
+// Whether the workload needs a view: false if no setting limits the placement.
 bool placement_is_limited(const struct engine *engine, const struct entry *entry);
 // False: out of memory. The caller clears the view with placement_view_clear.
 bool placement_view_make(struct engine *engine, struct entry *entry, struct placement_view *out);
 void placement_view_clear(struct placement_view *view); // also for __attribute__((cleanup))
 
 // maxActive: the limit, of all kinds or of the entry's, whichever is reached, and the number of other workloads in the
-// worker. False: the number is unknown, since *kind is not listed.
+// worker. False: an unknown number, since *kind is not listed.
 bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
                         size_t *active, size_t *kind);
 
@@ -50,8 +50,8 @@ bool placement_limit_of(const struct engine *engine, const struct entry *entry, 
 // turns, so none waits for all workloads of another; within one the order of arrival counts. The engine tries no more
 // workloads than the workers may take.
 
-// The decision for an entry: the entry waits (WANTED, and keeps its turn), or has a worker, with a request not sent yet
-// (USED, and keeps its turn), or neither.
+// The decision for an entry: the entry waits (WANTED, and keeps the turn), or has a worker, with a request not sent yet
+// (USED, and keeps the turn), or neither.
 enum placement_turn { PLACEMENT_TURN_NONE, PLACEMENT_TURN_USED, PLACEMENT_TURN_WANTED };
 void placement_queue_note(struct engine *engine, struct entry *entry, enum placement_turn need);
 // The entry would overtake others that wait for this worker: from now on the entry waits in turn.
@@ -74,7 +74,7 @@ void namespace_retry_wait(struct engine *engine, struct entry *entry, uint32_t c
 // The speed of workers. A worker that ends every workload at once, by a false status or a failure, never has active
 // workloads, and a policy that counts only active ones would always choose that worker. So each workload counts for at
 // least a minute. A worker that is far faster than the others with workloads of one kind and namespace is suspect: the
-// host reports the worker, and each of its workloads counts for as long as one takes in the others. Only workloads with
+// host reports the worker, and each workload there counts for as long as one takes in the others. Only workloads with
 // a choice of workers matter. The host measures the times, from the create or the start to the end.
 
 // The host sends the create; the mirror runs; the workload has finished and still counts as active.

@@ -35,7 +35,7 @@ static void write_time(const struct engine *engine, int64_t mono_ns, char out[CL
     text_copy(out, CLOCK_RFC3339_MAX, time ? time + 1 : whole);
 }
 
-// One Event for one loss: a stopping server refuses connections first, and ends its watches later.
+// One Event for one loss: a stopping server refuses connections first, and ends watches later.
 static bool is_reported(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
     int64_t reported_ns = entry->workload->loss_reported_ns;
     return reported_ns &&
@@ -49,8 +49,8 @@ static void report_loss_now(struct engine *engine, struct entry *entry, size_t c
     write_time(engine, since_ns, since);
     clock_duration_text(engine->settings.worker_lost_timeout_ns, timeout);
     snprintf(found, sizeof found,
-             open ? "%.80s accepts no connection since %s; its open watches continue" : "%.80s unreachable since %s",
-             name, since);
+             open ? "%.80s accepts no connection since %s; open watches continue" : "%.80s unreachable since %s", name,
+             since);
     if (placement_waits_when_lost(engine, entry))
         report_event(engine, entry, true, "WorkerLost", "Observe",
                      "%s; the workload waits until the worker is back (onWorkerLost: wait)", found);
@@ -164,7 +164,7 @@ void report_finished(struct engine *engine, struct entry *entry) {
     if (began_ns && attempt->ended_ns > began_ns)
         write_duration(attempt->ended_ns - began_ns, took);
     bool failed = attempt->outcome == OUTCOME_FAILED;
-    // A workload restored from a backup may lack the name of its cluster.
+    // A workload restored from a backup may lack the name of the cluster.
     report_event(engine, entry, failed, "Finished", "CopyStatus", "%s%s%s%s%s (attempt %u)%s%s",
                  failed ? "failed" : "succeeded", *attempt->cluster ? " in " : "", attempt->cluster,
                  *took ? " after " : "", took, attempt->number, attempt->message && failed ? ": " : "",

@@ -20,32 +20,32 @@ static const struct {
     [WAITING_STARTUP_GRACE] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
     [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible; wharf explain has the reason of each"},
-    [WAITING_REFUSED] = {"refused",
-                         "every eligible worker has rejected the workload; the host retries them with a backoff"},
+    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected the workload; the host retries with a backoff"},
     [WAITING_WORKER] = {"worker", "the worker is unreachable; the host reschedules after workerLostTimeout"},
     [WAITING_IDENTITY] =
         {"identity",
-         "the worker or the management cluster is refused or not identified yet, so the host changes nothing there"},
+         "the host has refused or not identified yet the worker or the management cluster, and changes nothing there"},
     [WAITING_STATUS] = {"status",
                         "the management cluster does not serve the status subresource of the kind; check the CRD"},
     [WAITING_UNKNOWN_WORKER] =
         {"unknown-worker",
          "the worker is not in the configuration; add the worker, or the host reschedules after workerLostTimeout"},
     [WAITING_PREDECESSOR] =
-        {"predecessor", "another object has the name of the mirror, which can be created once that object is gone"},
+        {"predecessor",
+         "another object has the name of the mirror; the host creates the mirror once that object is gone"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
     [WAITING_REPEATED] =
         {"repeated",
-         "too many repetitions of the same change, so the host delays the change; another writer may undo it"},
+         "too many repetitions of the same change, so the host delays the change; another writer may undo the change"},
     [WAITING_FINAL_STATUS] = {"final-status", "the mirror has finished, but the host cannot write the final status"},
     [WAITING_PROOF] = {"proof", "the host cannot prove that a mirror is its own, and holds the mirror; delete it, or "
                                 "name it in the annotations"},
-    [WAITING_SIZE] = {"size", "the object exceeds maxObjectSize or maxObjectNodes, so the host ignores it"},
+    [WAITING_SIZE] = {"size", "the object exceeds maxObjectSize or maxObjectNodes, so the host ignores the object"},
     [WAITING_DRAIN] = {"drain",
                        "the worker is drained, but no other worker is eligible: the workload continues to run there"},
     [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit the namespace; see namespaces"},
     [WAITING_MAX_ACTIVE] = {"room",
-                            "all permitted workers have reached maxActive: the workload is placed when others finish"},
+                            "all permitted workers have reached maxActive: the workload waits until others finish"},
     [WAITING_KEPT] = {"kept-worker",
                       "the worker is unreachable, and the host does not reschedule (onWorkerLost: wait)"},
     [WAITING_START] = {"start", "the mirror has not started yet; after pendingTimeout the host tries another worker"},
@@ -120,7 +120,7 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
                  text.len > 0 ? text.data : "no worker accepts the workload");
 }
 
-// Whether an Event of its own has reported the cause of the wait.
+// Whether another Event has reported the cause of the wait.
 static bool has_own_event(const struct workload *w) {
     switch (w->waiting) {
     case WAITING_BACKOFF:

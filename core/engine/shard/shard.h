@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 11. A host needs the Lease of a shard for writes to the shard's workloads. A hash of kind, namespace and name
-// determines the shard (not the uid: a mirror stays in one shard even if the workload is created anew under its name).
+// determines the shard (not the uid: a mirror stays in one shard even if a new workload has the old name).
 // For the other shards the host keeps the entries up to date, and takes no action.
 //
 // A host that takes a shard over may not have seen the last holder's last writes. Writes to the workload carry the
-// resourceVersion, so the server rejects them then. Before a write in a worker, the host reads the workload once in the
-// new term, unless the server has accepted a write of the workload in that term. The host forgets its own writes, as
-// after a restart.
+// resourceVersion, so the server rejects such writes then. Before a write in a worker, the host reads the workload once
+// in the new term, unless the server has accepted a write of the workload in that term. The host forgets its own
+// writes, as after a restart.
 #pragma once
 
 #include "core/engine/engine_internal.h"

@@ -109,7 +109,7 @@ static void on_lease(struct engine *engine, const struct engine_event *event) {
         close_shard(engine, shard);
     if (shard->open || !has_time(engine, shard))
         return;
-    bool anew = shard->opened != shard->term; // the host may learn of a lease before enough time of it is left
+    bool anew = shard->opened != shard->term; // the host may learn of a lease with too little time left
     shard->opened = shard->term;
     if (anew)
         fence_begin(engine, event->lease.shard, engine->now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's store: one entry per kind and namespace/name that has a delegated workload or a mirror. Objects are
-// stored as compact text, which a workload and its mirrors mostly share, with a cache of parsed trees.
+// stored as compact text, which a workload and its mirrors mostly share, plus a cache of parsed trees.
 #pragma once
 
 #include "core/base/heap.h"
@@ -14,7 +14,7 @@
 
 #include <wharf/adapter.h>
 
-#define STORE_UID_MAX 40 // a uid has 36 characters; longer ones are rejected
+#define STORE_UID_MAX 40 // a uid has 36 characters; the host rejects longer ones
 
 #define STORE_VERSION_NONE "0" // a resourceVersion that is older than all
 #define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; longer ones are read from the tree
@@ -25,7 +25,7 @@ struct doc {
     char version[STORE_VERSION_MAX]; // resourceVersion; "" for a longer one
 };
 
-// Data for the API, on which no decision depends: the attempts of a workload, and the time of its last change.
+// Data for the API, on which no decision depends: the attempts of a workload, and the time of the last change.
 #define ATTEMPTS_MAX 12         // the newest ones
 #define ATTEMPT_MESSAGE_MAX 256 // bytes
 
@@ -35,8 +35,8 @@ enum outcome {
     OUTCOME_FAILED,
     OUTCOME_REJECTED,  // the worker did not accept the mirror
     OUTCOME_DELETED,   // another client deleted the mirror in the worker
-    OUTCOME_LOST,      // the worker was given up
-    OUTCOME_DRAINED,   // the worker was drained
+    OUTCOME_LOST,      // the host gave the worker up
+    OUTCOME_DRAINED,   // an operator drained the worker
     OUTCOME_REPLACED,  // another mirror was found
     OUTCOME_WITHDRAWN, // the mirror did not start in time
     OUTCOMES
@@ -51,7 +51,7 @@ struct attempt {
     const char *reason; // for a rejection, static ("QuotaExceeded"); or NULL
     uint32_t number;
     uint8_t outcome;
-    bool witnessed; // this process placed it
+    bool witnessed; // by this process
     char cluster[];
 };
 
@@ -73,30 +73,30 @@ struct last_change {
     uint32_t shown;              // hash of the visible fields
 };
 
-// The object of the entry's name in one worker, or the facts about its absence.
+// The object of the entry's name in one worker, or the facts about the absence.
 struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
     struct fair_node node;     // for requests about the mirror
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
     int64_t orphan_since_ns;
-    int64_t created_ns;                // wall clock, by its metadata; 0: not known
-    int64_t started_ns;                // wall clock, by its status; 0: not started
+    int64_t created_ns;                // wall clock, by the metadata; 0: unknown
+    int64_t started_ns;                // wall clock, by the status; 0: not started
     int64_t seen_ns;                   // arrival of the event that made the status due
     uint64_t carry_hash;               // of carried fields (labels, annotations, spec generation), to detect changes
-    uint64_t noop_patch_hash;          // hash of a patch that was accepted and changed nothing
+    uint64_t noop_patch_hash;          // hash of an accepted patch that changed nothing
     struct rejections *refused;        // changes that the worker rejected (pieces.h); NULL: none
     struct kueue_status *kueue_status; // in the worker, free(); NULL: Kueue has no Workload for the mirror
-    char *reduced;                     // how and why the copied status was reduced (status_limit.h); NULL: not reduced
-    char *record;                      // record of carried fields (record.h); NULL: nothing but the annotation
-    struct throttle updates;           // patches without a change of the workload
-    uint32_t patched_source;           // hash of the source of the last accepted patch
-    uint32_t unchecked_source;         // the same for a create with a lost or late answer: dropped
-                                       // fields are not compared yet
-    uint32_t counted_bytes;            // bytes in orphan_count
-    uint32_t excess;                   // bytes in orphan_count.excess
-    uint32_t epoch;                    // of the last list with the mirror, or of the list before the last watch event
-    uint32_t created_reported;         // the last attempt reported as created
-    uint32_t namespace_retry_s;        // last retry after a change of the namespace, in monotonic seconds
+    char *reduced;              // how and why the host reduced the copied status (status_limit.h); NULL: not reduced
+    char *record;               // record of carried fields (record.h); NULL: nothing but the annotation
+    struct throttle updates;    // patches without a change of the workload
+    uint32_t patched_source;    // hash of the source of the last accepted patch
+    uint32_t unchecked_source;  // the same for a create with a lost or late answer: dropped
+                                // fields are not compared yet
+    uint32_t counted_bytes;     // bytes in orphan_count
+    uint32_t excess;            // bytes in orphan_count.excess
+    uint32_t epoch;             // of the last list with the mirror, or of the list before the last watch event
+    uint32_t created_reported;  // the last attempt reported as created
+    uint32_t namespace_retry_s; // last retry after a change of the namespace, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
@@ -107,7 +107,7 @@ struct mirror {
     bool outdated : 1;                // deleted while a request about the mirror was in flight
     bool fenced_reported : 1;         // suspension by a guard was reported
     bool had_status : 1;              // a status existed, so an empty one means cleared
-    bool record_unsure : 1;           // the outcome of a later patch is unknown
+    bool record_unsure : 1;           // a later patch has an unknown outcome
     bool dropping_reported : 1;       // dropped fields were reported
     bool stub : 1;                    // doc is one (object.h)
     bool suspension_reported : 1;     // suspension by the worker was reported
@@ -115,10 +115,10 @@ struct mirror {
     bool tried : 1;                   // a dry-run create showed that the worker keeps all fields (dropped.h)
     bool has_run : 1;                 // pods have run since the create or the last suspension
     char uid[STORE_UID_MAX];          // of the object itself
-    char workload_uid[STORE_UID_MAX]; // from its mark
+    char workload_uid[STORE_UID_MAX]; // from the mark
 };
 
-// One life of a delegated workload: from the first sight until the workload is deleted, no longer delegated, or made
+// One life of a delegated workload: from the first sight until the workload is gone, no longer delegated, or made
 // anew.
 #define STATUS_TIERS 3
 struct workload {
@@ -130,9 +130,9 @@ struct workload {
     int64_t loss_reported_ns;          // start of the reported loss of the worker (placement_events.c); 0: not reported
     int64_t ready_ns;                  // start of the wait for the first placement; 0: over, or suspended
     struct unstarted_facts *unstarted; // see unstarted.h; NULL: none, owned
-    uint32_t active_in;                // the worker whose active workloads include this one, 0: none
+    uint32_t active_in;                // the worker that counts this workload as active, 0: none
     uint32_t placed_attempt;           // the attempt that this process wrote into the annotations, 0: none
-    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
+    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, with any outcome
     uint32_t accepted_cluster, accepted_attempt;   // see own_record.h; 0: none
     uint16_t failures;
     uint16_t refusals;               // consecutive ones, by the adapter or for the size
@@ -185,12 +185,12 @@ struct workload {
         int64_t denied_until_ns;          // no repetition of that patch before
         struct throttle denials;          // of rejected status patches
         int64_t retry_due_ns, retried_ns; // see retry.h
-        struct rival *rival;              // see rival.h; NULL: no other writer of the status is suspected; owned
-        struct shared_text final_status;  // of a mirror that was deleted after its end, until the status is written
+        struct rival *rival;              // see rival.h; NULL: no sign of another writer of the status; owned
+        struct shared_text final_status;  // of a finished mirror that is gone, until the host has written the status
         uint32_t retry_seen;              // hash of the value of the retry annotation, 0: none
         uint32_t written_source;          // hash of the inputs of the last accepted status patch
         uint32_t status_seen;             // hash of the last judged status, see rival.c
-        uint32_t conflict_hash;           // hash of a status whose write conflicted
+        uint32_t conflict_hash;           // hash of a status with a conflict at the write
         bool uncompared;                  // the server's result of an accepted status is not compared yet
         bool status_is_own;               // this host wrote the status, by the answer to the write
     } status;
@@ -198,7 +198,7 @@ struct workload {
 };
 
 // The place of a namespace/name: the present workload, the mirrors of this one and of earlier ones, and the requests
-// about them.
+// about these.
 struct entry {
     struct timer timer; // of the next reconciliation; first, so that a timer is its entry
     struct entry *next_queued;
@@ -206,7 +206,7 @@ struct entry {
     struct mirror_facts *mirrors;    // see entry_mirrors
     struct fair_node node;           // for writes to the workload
     struct fair_node placement_turn; // in placement_queue
-    uint64_t deleted_uid;            // hash of the uid of the last workload whose deletion was seen, 0: none
+    uint64_t deleted_uid;            // hash of the uid of the last workload with an event of the deletion, 0: none
     int64_t read_at_ns;              // earliest read of the workload
     const char *why;                 // of the last decision; static
     uint32_t kind, epoch;
@@ -214,7 +214,7 @@ struct entry {
     uint16_t name_at;
     uint16_t read_failures; // consecutive ones
     uint8_t lookups;        // requests in flight that block no other request
-    bool busy : 1;          // a write to the workload, or a read of it, is in flight
+    bool busy : 1;          // a write or a read of the workload is in flight
     bool queued : 1, blocked : 1;
     bool deletion_is_certain : 1; // deleted_uid is certain
     bool awaits_namespace : 1;    // see namespace_retry_wait
@@ -247,13 +247,13 @@ struct entry *store_get(const struct store *store, size_t kind, const char *name
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
 void store_remove(struct store *store, struct entry *entry); // frees the entry
 
-// The next entry of all kinds, from a zeroed cursor on; NULL: none. Entries may be removed meanwhile, but not added.
+// The next entry of all kinds, from a zeroed cursor on; NULL: none. A loop may remove entries, but not add any.
 struct store_cursor {
     size_t kind, slot;
 };
 struct entry *store_next(const struct store *store, struct store_cursor *cursor);
 
-// A new uid: begins a workload; false: out of memory. The end of a workload frees all of its state.
+// A new uid: begins a workload; false: out of memory. The end of a workload frees the whole state.
 bool store_begin_workload(struct entry *entry);
 void store_end_workload(struct store *store, struct entry *entry);
 
@@ -275,7 +275,7 @@ struct shared_text entry_take_text(struct store *store, struct entry *entry);
 struct shared_text mirror_take_text(struct store *store, struct mirror *mirror);
 // The parsed text, owned by the caller. NULL: empty, or out of memory.
 struct json *store_parse(const struct shared_text *text);
-// The tree, parsed on demand; valid until a few others were used. NULL: empty, or out of memory.
+// The tree, parsed on demand; valid until the use of a few others. NULL: empty, or out of memory.
 struct json *doc_tree(struct store *store, struct doc *doc);
 // The resourceVersion; valid as long as the tree. "" if empty.
 const char *doc_version(struct store *store, struct doc *doc);

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A mirror from an earlier process has waited since its creation, by a remote clock; the time since a suspension there
-// is unknown.
+// A mirror from an earlier process has waited since the creation, by a remote clock; the mirror may have been suspended
+// later.
 static int64_t unstarted_since_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                                   const wharf_phase *phase) {
     const struct workload *w = entry->workload;

@@ -12,7 +12,7 @@
 // A new state of the mirror. `phase` NULL: no status. `same`: the known object.
 void unstarted_observe(const struct engine *engine, struct entry *entry, struct mirror *mirror,
                        const wharf_phase *phase, bool same);
-// The workload was resumed: the mirror has the whole time again.
+// A client resumed the workload: the mirror has the whole time again.
 void unstarted_resumed(const struct engine *engine, struct entry *entry);
 // Stores a report about the mirror's pods.
 void unstarted_pod_report(struct entry *entry, const char *text);
@@ -25,7 +25,7 @@ bool unstarted_withdraw(struct engine *engine, struct entry *entry, struct mirro
 void unstarted_withdrawn(struct engine *engine, struct entry *entry, const struct mirror *mirror);
 // The delete certainly failed; CONFLICT: the mirror has changed since.
 void unstarted_kept(struct entry *entry, struct mirror *mirror, enum reason reason);
-// After the choice of a worker: begins another round if the worker was tried before.
+// After the choice of a worker: begins another round if the host has tried the worker before.
 void unstarted_placed(struct engine *engine, struct entry *entry, size_t cluster);
 
 // Reports that no worker has accepted the workload within giveUpAfter (ACTION_GIVE_UP): in the status, if the API of

@@ -261,7 +261,7 @@ static void a_kind_whose_api_lacks_the_field_is_told_and_its_mirrors_are_held(vo
     assert_true(is_paused(&play, 0));
     assert_true(engine_stats(play.engine)->clusters[0].watches[0].no_field);
     assert_int_equal(play_times(&play.log,
-                                "the kind is not handled: the API of the management cluster does not have its "
+                                "the kind is not handled: the API of the management cluster does not have the "
                                 "field /spec/managedBy"),
                      1);
     play_listing(&play, 0);

@@ -112,7 +112,7 @@ static void a_predecessor_in_the_way_is_named(void **state) {
     assert_int_equal(
         stage_told(
             &stage,
-            "another object has the name of the mirror, which can be created once that object is gone (cluster w1)"),
+            "another object has the name of the mirror; the host creates the mirror once that object is gone (cluster w1)"),
         1);
     stage_end(&stage);
 }
