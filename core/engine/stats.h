@@ -90,7 +90,7 @@ struct stats_cluster {
     uint64_t guards;        // guards alive at the last read (fence.h); 0 without fencing
     uint64_t status_bytes;  // of objects written for statuses of the mirrors
     uint64_t statuses_wait; // 1: over the limit, see status_budget.h
-    uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.h)
+    uint64_t suspect;       // 1: finishes workloads far faster than other workers (completions.c)
     uint64_t unproven;      // unproven mirrors: neither adopted nor deleted
 };
 

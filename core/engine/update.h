@@ -38,7 +38,7 @@ struct log_message {
 #define LOG_NO_KIND SIZE_MAX
 
 // A kind to list again, since the engine accepts objects now that were dropped before.
-#define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry.h)
+#define RELIST_NAMESPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (namespace_retry_wait)
 struct relist {
     size_t cluster, kind;
 };

@@ -41,7 +41,7 @@ struct placement_view {
     enum placement_policy policy;
     bool pinned;                      // chosen by rank, not by the policy
     bool lacks_capacity;              // the request does not fit into some worker
-    bool waits_for_limit;             // for maxActive, until other workloads end, see placement_queue.h
+    bool waits_for_limit;             // for maxActive, until other workloads end, see placing.h
     struct placement_option *workers; // of clusters: indices are cluster numbers
     size_t n_clusters;
     struct selector selector; // of the workload
