@@ -5,7 +5,6 @@
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
 #include "core/engine/fence/fence_types.h"
-#include "core/engine/mirror/seal.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/stats.h"
 #include "core/engine/store/store.h"

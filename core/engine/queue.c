@@ -2,7 +2,6 @@
 #include "core/engine/queue.h"
 
 #include "core/engine/engine.h"
-#include "core/engine/engine_internal.h"
 
 #define LEAST_NS INT64_C(1000) // per object, so that lanes take turns without a clock too
 

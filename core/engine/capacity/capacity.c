@@ -5,10 +5,10 @@
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
-#include "core/engine/clusters/cluster_state.h"
 #include "core/engine/facts.h"
 #include "core/engine/part.h"
 #include "core/engine/queue.h"
+#include "core/engine/request/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,17 +142,7 @@ static bool read_sets(struct engine *engine, struct entry *entry, struct capacit
     const struct json *workload = doc_tree(&engine->store, &entry->workload->doc);
     if (!workload)
         return false;
-    const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->version;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi,
-                                                     .given = kind->given,
-                                                     .adapter = kind->adapter ? kind->adapter->name : NULL,
-                                                     .now = engine->now,
-                                                     .version = version ? version : kind->abi.versions[0],
-                                                     .object = entry->key,
-                                                     .mirror_state = WHARF_MIRROR_NONE,
-                                                     .clock = engine->clock,
-                                                     .times = engine->stats.kinds[entry->kind].calls});
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     bool read = pods_of(&call, workload, &sets) == WHARF_OK;
     adapter_call_end(&call);
     drop_sets(engine->capacity, claim);

@@ -2,7 +2,6 @@
 #include "core/engine/clusters/cluster_state.h"
 
 #include "core/base/memory.h"
-#include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/queue.h"

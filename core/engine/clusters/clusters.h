@@ -3,7 +3,6 @@
 // is vacant: never connected or eligible, and the engine ignores its events.
 #pragma once
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/config/worker_settings.h"
 

@@ -64,32 +64,23 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
     const struct identity *identity = &engine->clusters[cluster].membership.identity;
     char *out = engine->stats.clusters[cluster].refused;
     size_t size = sizeof engine->stats.clusters[cluster].refused;
-    switch (identity->refusal) {
-    case REFUSAL_NONE:
-        *out = '\0';
-        break;
-    case REFUSAL_MANAGEMENT:
+    *out = '\0';
+    if (identity->refusal == REFUSAL_MANAGEMENT)
         snprintf(out, size, "the worker is the management cluster (uid %s of namespace kube-system)", identity->uid);
-        break;
-    case REFUSAL_DUPLICATE:
+    else if (identity->refusal == REFUSAL_DUPLICATE)
         snprintf(out, size,
                  "the worker is the same cluster as %.63s, or claims to be (uid %s of namespace kube-system)",
                  engine->clusters[duplicate_of].name, identity->uid);
-        break;
-    case REFUSAL_OTHER:
-        if (identity->pinned && !identity->identified) {
-            snprintf(out, size,
-                     "not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
-                     "annotation " IDENTITY_ANNOTATION " of the Secret",
-                     identity->uid, identity->first);
-            break;
-        }
+    else if (identity->refusal == REFUSAL_OTHER && identity->pinned && !identity->identified)
+        snprintf(out, size,
+                 "not the cluster that joined: found uid %s of namespace kube-system, expected %s as in "
+                 "annotation " IDENTITY_ANNOTATION " of the Secret",
+                 identity->uid, identity->first);
+    else if (identity->refusal == REFUSAL_OTHER)
         snprintf(out, size,
                  "a different cluster now: found uid %s of namespace kube-system, expected %s as at startup; "
                  "restart the host after an intended change",
                  identity->uid, identity->first);
-        break;
-    }
 }
 
 // All watches count as lost: the mirrors of the former cluster are unreachable or gone.

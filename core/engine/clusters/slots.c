@@ -2,10 +2,8 @@
 #include "core/engine/clusters/clusters.h"
 
 #include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
-#include "core/engine/observe/observe.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/request/pacing.h"
 

@@ -223,28 +223,21 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
 }
 
 static void on_event(struct engine *engine, struct engine_event *event) {
-    switch (event->type) {
-    case EVENT_LISTING:
+    struct stats_cluster *stats = &engine->stats.clusters[event->cluster];
+    if (event->type == EVENT_LISTING)
         on_listing(engine, event);
-        break;
-    case EVENT_LISTED:
+    else if (event->type == EVENT_LISTED)
         on_listed(engine, event);
-        break;
-    case EVENT_SEEN:
-        engine->stats.clusters[event->cluster].watches[event->kind].seen++;
-        break;
-    case EVENT_GONE:
-        engine->stats.clusters[event->cluster].watches[event->kind].gone++;
-        break;
-    case EVENT_STATE:
+    else if (event->type == EVENT_SEEN)
+        stats->watches[event->kind].seen++;
+    else if (event->type == EVENT_GONE)
+        stats->watches[event->kind].gone++;
+    else if (event->type == EVENT_STATE)
         on_state(engine, event);
-        break;
-    case EVENT_CONTACT:
+    else if (event->type == EVENT_CONTACT)
         on_contact(engine, event);
-        break;
-    default:
+    else
         on_worker(engine, event);
-    }
 }
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {

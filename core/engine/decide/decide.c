@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide.h"
 
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/placement.h"
 
@@ -45,11 +43,6 @@ static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, 
     return !decide_is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
 }
 
-// Unproven, and being deleted, as Event MirrorHeld requests.
-static bool is_held_and_deleted(const struct decide_facts *f, const struct mirror_facts *m) {
-    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy;
-}
-
 // Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to the next try. Sets *pending to the cluster of
 // another mirror that may still run: unwanted, or newer and being deleted, and not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
@@ -60,7 +53,8 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!is_unwanted(f, m)) {
             if (m != decide_placed(f) && (decide_is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
-            if (!is_held_and_deleted(f, m))
+            // As Event MirrorHeld requests.
+            if (!decide_is_held(f, m) || !m->being_deleted || !m->finalizer || m->busy)
                 continue;
             if (!decide_is_usable(f, m->cluster) || !f->management_listed)
                 *is_blocked = true;

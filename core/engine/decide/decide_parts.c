@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide_parts.h"
 
-#include "core/base/clock.h"
-
 struct action action_none(const char *why) {
     return (struct action){.type = ACTION_NONE, .why = why};
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/decide/decide_parts.h"
 
-#include "core/base/clock.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placement.h"
-
-static bool update_is_due(const struct mirror_facts *m) {
-    return m->update_due && !m->too_large;
-}
 
 // See unresumed.h.
 static bool is_unresumed(const struct workload_facts *w, const struct mirror_facts *m) {
@@ -24,7 +19,8 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     }
     // A guard without this host's heartbeat would suspend the mirror again.
     bool stopped = m->fenced && !shard_is_in(f->workers[m->cluster].resumes, f->shard);
-    if (update_is_due(m) && !stopped && !m->busy && !m->being_deleted && decide_is_usable(f, m->cluster)) {
+    if (m->update_due && !m->too_large && !stopped && !m->busy && !m->being_deleted &&
+        decide_is_usable(f, m->cluster)) {
         later_ns = clock_later(decide_request_at_ns(m), m->update_at_ns);
         if (later_ns <= f->now_ns)
             return action_on_mirror(ACTION_UPDATE, m, "the workload changed");

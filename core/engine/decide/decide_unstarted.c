@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/placement.h"
 
 static bool is_waiting(const struct decide_facts *f, const struct mirror_facts *m) {
     return f->unstarted && f->unstarted->timeout_ns > 0 && m->unstarted_since_ns && !m->finished && !m->being_deleted &&
            !f->workload->suspended;
-}
-
-// No write in flight could start the mirror, and there is no sign of a start.
-static bool may_withdraw(const struct decide_facts *f, const struct mirror_facts *m) {
-    return !m->busy && !m->unsure && !f->busy && f->placing && f->management_connected;
 }
 
 struct action decide_waits_to_start(const struct decide_facts *f, const struct mirror_facts *m,
@@ -20,7 +14,8 @@ struct action decide_waits_to_start(const struct decide_facts *f, const struct m
     int64_t at_ns = clock_after(m->unstarted_since_ns, f->unstarted->timeout_ns);
     at_ns = clock_later(at_ns, decide_request_at_ns(m));
     if (at_ns <= f->now_ns) {
-        if (!may_withdraw(f, m)) {
+        // A write in flight could start the mirror, or there is a sign of a start.
+        if (m->busy || m->unsure || f->busy || !f->placing || !f->management_connected) {
             otherwise.blocked = true; // the decision follows once the management cluster is reachable
             return otherwise;
         }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/kueue/kueue.h"
 
-#include "core/base/text.h"
-#include "core/engine/engine_internal.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/kube/object/object.h"

@@ -115,12 +115,6 @@ static struct kueue_status **place_of(const struct engine *engine, const struct 
     return m && m->facts.present && strcmp(m->uid, event->queued.uid) == 0 ? &m->kueue_status : NULL;
 }
 
-// A known workload, or the mirror of one.
-static bool is_of_workload(const struct entry *entry, size_t cluster) {
-    return entry->workload->facts.exists &&
-           (cluster == ENGINE_MANAGEMENT || entry_mirror(entry, cluster)->facts.of_workload);
-}
-
 static void set_facts(struct entry *entry, size_t cluster, const struct kueue_status *status) {
     bool queued = status && is_queued((enum kueue_phase)status->phase);
     struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(entry, cluster);
@@ -148,7 +142,8 @@ static void on_event(struct engine *engine, struct engine_event *event) {
     struct kueue_status *old = *place, *made = state->phase == KUEUE_GONE ? NULL : make_status(engine, state, old);
     if (!made && state->phase != KUEUE_GONE)
         return; // out of memory: the old status stays
-    if (made && is_of_workload(entry, event->cluster)) {
+    bool known = event->cluster == ENGINE_MANAGEMENT || entry_mirror(entry, event->cluster)->facts.of_workload;
+    if (made && known && entry->workload->facts.exists) {
         report_eviction(engine, entry, event->cluster, state, old);
         report_admission(engine, entry, event->cluster, made, old);
     }

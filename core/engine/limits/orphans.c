@@ -63,8 +63,7 @@ void orphans_note_revision(struct engine *engine, size_t kind, const struct json
 // The workload had a version that the management cluster has not reached, which therefore comes from a backup, restored
 // perhaps while no host was running. Only the mirror shows that, which suffices for a wait.
 static bool is_from_the_future(struct engine *engine, const struct entry *entry, struct mirror *m) {
-    const struct json *object = doc_tree(&engine->store, &m->doc);
-    const char *text = object ? object_annotation(object, MARK_VERSION) : NULL;
+    const char *text = object_annotation(doc_tree(&engine->store, &m->doc), MARK_VERSION);
     int64_t revision = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->revision, stamp = 0;
     if (revision == 0 || !text || !text_to_int64(text, &stamp) || stamp <= revision)
         return false;
@@ -87,11 +86,6 @@ void orphans_forget(struct engine *engine, struct mirror *m) {
     engine->clusters[m->facts.cluster].limits.bytes -= m->counted_bytes;
     engine->clusters[m->facts.cluster].limits.names -= m->counted_bytes > 0;
     m->counted_bytes = 0;
-}
-
-static bool is_suspect(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
-    bool seen = orphans_was_deleted(entry, m->workload_uid);
-    return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
 }
 
 static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
@@ -135,8 +129,9 @@ static void release_orphan(struct engine *engine, struct mirror *m) {
 static int64_t hold_until(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
     bool seen = orphans_was_deleted(entry, m->workload_uid);
-    bool suspect = is_suspect(engine, entry, m) || (!seen && is_from_the_future(engine, entry, m)) ||
-                   (!seen && limit_may_have_refused(engine, m->workload_uid));
+    int64_t suspect_until_ns = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns;
+    bool suspect = !seen && (suspect_until_ns > m->orphan_since_ns || is_from_the_future(engine, entry, m) ||
+                             limit_may_have_refused(engine, m->workload_uid));
     if (!are_too_many(engine, m->facts.cluster, &count) && !suspect) {
         release_orphan(engine, m);
         return 0;
@@ -187,15 +182,14 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
         return object; // the list may still show the workload
     struct object *stub = NULL;
     struct error *error = object_stub(object->text, object->len, NULL, NULL, NULL, "", &stub);
-    if (!error) {
-        object_free(object);
-        free(stub->too_large); // the purpose of the stub is to save memory
-        stub->too_large = NULL;
-        *name_only = true;
-        return stub;
-    }
     error_free(error);
-    return object;
+    if (error)
+        return object;
+    object_free(object);
+    free(stub->too_large); // the purpose of the stub is to save memory
+    stub->too_large = NULL;
+    *name_only = true;
+    return stub;
 }
 
 void orphans_account(struct engine *engine, struct entry *entry) {

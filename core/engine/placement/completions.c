@@ -20,12 +20,6 @@ struct durations {
     } pools[POOLS];
 };
 
-static size_t pool_of(const struct entry *entry) {
-    char namespace_[254];
-    entry_namespace(entry, namespace_);
-    return (text_hash(TEXT_HASH, namespace_) ^ entry->kind * UINT64_C(0x9e3779b97f4a7c15)) % POOLS;
-}
-
 static int compare(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -82,9 +76,7 @@ static void judge(struct engine *engine, struct entry *entry, size_t cluster, ui
     uint64_t *suspect = &engine->stats.clusters[cluster].suspect;
     bool fast = others_ms >= LEAST_MS && (uint64_t)ms * FAST_FACTOR < others_ms;
     slot->placement.fast = (uint16_t)(slot->placement.fast << 1 | fast);
-    unsigned count = 0;
-    for (uint16_t rest = slot->placement.fast; rest; rest &= (uint16_t)(rest - 1))
-        count++;
+    int count = __builtin_popcount(slot->placement.fast);
     if (!*suspect && count >= SUSPECT_OF_16) {
         set_suspect(engine, entry, cluster, ms, others_ms);
     } else if (*suspect && count <= CLEARED_OF_16) {
@@ -114,17 +106,20 @@ void completions_started(const struct engine *engine, struct entry *entry, size_
 
 void completions_finished(struct engine *engine, struct entry *entry) {
     size_t cluster = entry->workload->active_in;
-    if (!cluster || entry->workload->placement.runs_in != cluster)
+    const struct workload_placement *placement = &entry->workload->placement;
+    if (!cluster || placement->runs_in != cluster)
         return;
     struct engine_cluster *slot = &engine->clusters[cluster];
-    int64_t took_ms = (engine->now.mono_ns - entry->workload->placement.runs_since_ns) / CLOCK_MS;
+    int64_t took_ms = (engine->now.mono_ns - placement->runs_since_ns) / CLOCK_MS;
     uint32_t ms = took_ms < UINT32_MAX ? (uint32_t)took_ms : UINT32_MAX;
-    size_t pool = pool_of(entry);
+    char namespace_[254];
+    entry_namespace(entry, namespace_);
+    size_t pool = (text_hash(TEXT_HASH, namespace_) ^ entry->kind * UINT64_C(0x9e3779b97f4a7c15)) % POOLS;
     uint32_t others_ms = median_of_others(engine, cluster, pool);
     add_sample(slot, pool, ms);
     if (others_ms)
         judge(engine, entry, cluster, ms, others_ms);
-    recent_add(&slot->placement.finished, entry->workload->placement.runs_since_ns, engine->now.mono_ns);
+    recent_add(&slot->placement.finished, placement->runs_since_ns, engine->now.mono_ns);
     for (size_t k = 0; k < engine->n_kinds; k++)
         engine->workers[k][cluster].finished = slot->placement.finished;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/placement/placement.h"
 
-#include "core/base/clock.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/placement/namespaces.h"
 
@@ -9,11 +8,6 @@
 
 static int compare(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
-}
-
-// 0 is after all others.
-static int compare_order(const struct worker_facts *a, const struct worker_facts *b) {
-    return compare(a->order - 1U, b->order - 1U);
 }
 
 // In thousandths of a workload.
@@ -25,22 +19,16 @@ static uint64_t load_of(const struct worker_facts *w, int64_t now_ns) {
 static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b,
                            int64_t now_ns) {
     int by = 0;
-    switch (policy) {
-    case PLACEMENT_LEAST_ACTIVE:
+    if (policy == PLACEMENT_LEAST_ACTIVE)
         by = compare(load_of(a, now_ns), load_of(b, now_ns));
-        break;
-    case PLACEMENT_ORDERED:
-        by = compare_order(a, b);
-        break;
-    case PLACEMENT_WEIGHTED: // least share, with this workload
+    else if (policy == PLACEMENT_WEIGHTED) // least share, with this workload
         by = compare((load_of(a, now_ns) + 1000) * b->weight, (load_of(b, now_ns) + 1000) * a->weight);
-        by = by ? by : compare(b->weight, a->weight);
-        break;
-    case PLACEMENT_BIN_PACK:
+    else if (policy == PLACEMENT_BIN_PACK)
         by = compare(b->active, a->active);
-        by = by ? by : compare_order(a, b);
-        break;
-    }
+    if (by == 0 && policy == PLACEMENT_WEIGHTED)
+        by = compare(b->weight, a->weight);
+    else if (by == 0 && policy != PLACEMENT_LEAST_ACTIVE) // 0 is after all others
+        by = compare(a->order - 1U, b->order - 1U);
     return by ? by : strcmp(a->name, b->name);
 }
 

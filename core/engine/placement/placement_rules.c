@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the configuration, and the view of one workload.
-#include "core/base/text.h"
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/placement/placing.h"
@@ -67,14 +66,10 @@ void placement_drop_rules(struct engine *engine) {
     engine->placement.rules = NULL;
 }
 
-static bool is_for_kind(const struct placement_rule *rule, const struct kind *kind) {
-    return !rule->kinds || pattern_list_matches(rule->kinds, kind->plural_group) ||
-           pattern_list_matches(rule->kinds, kind->abi.kind);
-}
-
 const struct placement_rule *placement_rule_of(const struct engine *engine, const struct entry *entry, bool *known,
                                                const struct selector **workers) {
     const struct placement_rules *rules = engine->placement.rules;
+    const struct kind *kind = engine->kinds[entry->kind];
     size_t i = 0;
     bool labels_known = true;
     char namespace_[254];
@@ -83,7 +78,8 @@ const struct placement_rule *placement_rule_of(const struct engine *engine, cons
     for (; i < rules->n; i++) {
         const struct placement_rule *rule = &rules->list[i].rule;
         const char *labels = NULL;
-        if (!is_for_kind(rule, engine->kinds[entry->kind]) ||
+        if ((rule->kinds && !pattern_list_matches(rule->kinds, kind->plural_group) &&
+             !pattern_list_matches(rule->kinds, kind->abi.kind)) ||
             (rule->namespaces && !pattern_list_matches(rule->namespaces, namespace_)))
             continue;
         if (rules->list[i].namespaces.n_terms > 0)

@@ -35,13 +35,6 @@ static void write_time(const struct engine *engine, int64_t mono_ns, char out[CL
     text_copy(out, CLOCK_RFC3339_MAX, time ? time + 1 : whole);
 }
 
-// One Event for one loss: a stopping server refuses connections first, and ends watches later.
-static bool is_reported(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t since_ns) {
-    int64_t reported_ns = entry->workload->loss_reported_ns;
-    return reported_ns &&
-           (reported_ns == since_ns || reported_ns == engine->clusters[cluster].membership.refused_since_ns);
-}
-
 // Without connections the host writes nothing there. Open watches still count, so the host does not reschedule.
 static void report_loss_now(struct engine *engine, struct entry *entry, size_t cluster, int64_t since_ns, bool open) {
     const char *name = engine->clusters[cluster].name;
@@ -68,7 +61,9 @@ static void report_loss(struct engine *engine, struct entry *entry, size_t clust
     const struct worker_facts *worker = &engine->workers[entry->kind][cluster];
     int64_t refused_ns = engine->clusters[cluster].membership.refused_since_ns, now_ns = engine->now.mono_ns;
     int64_t since_ns = worker->connected ? refused_ns : worker->lost_since_ns;
-    if (is_reported(engine, entry, cluster, since_ns))
+    // One Event for one loss: a stopping server refuses connections first, and ends watches later.
+    int64_t reported_ns = entry->workload->loss_reported_ns;
+    if (reported_ns && (reported_ns == since_ns || reported_ns == refused_ns))
         return;
     bool certain = cluster_contact(engine, cluster) == CONTACT_LOST || refused_ns;
     if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {

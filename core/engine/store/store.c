@@ -2,7 +2,6 @@
 #include "core/engine/store/store.h"
 
 #include "core/base/memory.h"
-#include "core/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
