@@ -30,13 +30,11 @@ static struct error *copy_settings(struct engine *engine, const struct engine_se
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     engine->clock = calloc(1, sizeof *engine->clock);
-    engine->stats.kinds = calloc(engine->n_kinds + 1, sizeof *engine->stats.kinds);
-    engine->stats.n_kinds = engine->n_kinds;
     engine->origin = strdup(options->origin);
-    if (!engine->clock || !engine->stats.kinds || !engine->origin)
+    if (!engine->clock || !engine->origin)
         return error_no_memory();
     engine->clock->ticks = options->ticks;
-    struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
+    struct error *error = store_init(&engine->store, options->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
         error = copy_settings(engine, &options->settings);
     EACH_PART(part, begin) if (!error) error = part->begin(engine, options);
@@ -49,7 +47,6 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!engine)
         return error_no_memory();
     engine->kinds = options->kinds;
-    engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
     engine->queue.processor = options->processor;
     engine->now = now;

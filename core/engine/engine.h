@@ -7,6 +7,7 @@
 #include "core/adapter/adapters.h"
 #include "core/config/engine_settings.h"
 #include "core/engine/event.h"
+#include "core/engine/mirror/seal.h"
 #include "core/engine/stats.h"
 #include "core/engine/update.h"
 

@@ -59,7 +59,7 @@ struct engine_cluster {              // one number
         uint32_t waiting;    // not released yet
         uint32_t released;   // within the window
         int64_t window_ns;   // start of the window
-        size_t excess;       // bytes of mirrors with a workload, see large_mirrors_account
+        size_t excess;       // bytes of mirrors with a workload, see large_mirrors_bound
     } limits;
     struct unsealed_log { // throttles the log line about foreign objects with the host's marks
         struct throttle throttle;

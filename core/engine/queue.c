@@ -65,6 +65,13 @@ void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
         queue_entry(engine, entry);
 }
 
+bool queue_is_early(struct engine *engine, struct entry *entry, int64_t at_ns) {
+    bool early = engine->now.mono_ns < at_ns;
+    if (early)
+        queue_wake(engine, entry, at_ns);
+    return early;
+}
+
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns) {
     *not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }

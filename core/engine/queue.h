@@ -10,6 +10,8 @@ void queue_entry(struct engine *engine, struct entry *entry);
 struct entry *queue_take(struct engine *engine); // NULL: none
 // Sets the entry's timer unless a future, earlier time is set.
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns);
+// True before the time; then the engine reconciles the entry again at the time.
+bool queue_is_early(struct engine *engine, struct entry *entry, int64_t at_ns);
 // For a request that failed for lack of memory.
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
 

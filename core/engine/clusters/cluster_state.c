@@ -33,6 +33,16 @@ bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t ki
            !cluster_is_other(engine, cluster);
 }
 
+size_t cluster_unlisted_kind(const struct engine *engine) {
+    size_t k = 0;
+    for (const struct watch_state *watch; k < engine->n_kinds; k++) {
+        watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
+        if (!watch->listed && watch->state != REFLECTOR_ABSENT)
+            break;
+    }
+    return k;
+}
+
 void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     const struct watch_state *watch = cluster_watch(engine, cluster, kind);
     const struct engine_cluster *slot = &engine->clusters[cluster];

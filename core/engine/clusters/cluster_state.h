@@ -39,6 +39,9 @@ bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t ki
 bool cluster_is_identified(const struct engine *engine, size_t cluster); // the host has read the uid, see identity.c
 bool cluster_is_other(const struct engine *engine, size_t cluster);      // counts as lost
 
+// The first kind without a complete list of the management cluster, which serves the kind; or n_kinds.
+size_t cluster_unlisted_kind(const struct engine *engine);
+
 // Updates the worker facts of decide() from the watch.
 void cluster_refresh(struct engine *engine, size_t cluster, size_t kind);
 // The same after a change of the watch, or of the cluster for all kinds; queues the entries that wait for the cluster.

@@ -9,9 +9,10 @@
 #define IDENTITY_ANNOTATION "wharf.dev/cluster-uid" // on a worker's Secret: the uid of the cluster that joined
 
 struct engine;
+struct engine_options;
 
 // The management cluster and the first workers. On failure slots_free is still called.
-struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers);
+struct error *slots_init(struct engine *engine, const struct engine_options *options);
 void slots_free(struct engine *engine); // after the store: entries wait in the clusters' queues
 
 // Gives a vacant number, which may be the first one beyond the tables, to a cluster. Takes the texts of the settings.

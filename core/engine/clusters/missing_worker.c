@@ -73,12 +73,9 @@ static void log_missing(struct engine *engine, struct missing_worker *worker) {
 
 // Once the numbers are complete.
 static void log_new(struct engine *engine) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
-        if (!watch->listed && watch->state != REFLECTOR_ABSENT)
-            return;
-    }
     size_t cursor = 0;
+    if (cluster_unlisted_kind(engine) < engine->n_kinds)
+        return;
     for (struct missing_worker *w; (w = map_next(&engine->membership.missing, &cursor));)
         if (w->unfinished > 0 && !w->logged)
             log_missing(engine, w);
@@ -118,13 +115,9 @@ void missing_worker_report(struct engine *engine, struct entry *entry, const cha
 
 void missing_worker_check(struct engine *engine, struct entry *entry) {
     struct missing_worker *missing = entry->workload->membership.missing;
-    int64_t at_ns = entry->workload->facts.unknown_since_ns + SOURCES_GRACE_NS;
-    if (!missing || !needs_report(entry->workload))
+    if (!missing || !needs_report(entry->workload) ||
+        queue_is_early(engine, entry, entry->workload->facts.unknown_since_ns + SOURCES_GRACE_NS))
         return;
-    if (engine->now.mono_ns < at_ns) {
-        queue_wake(engine, entry, at_ns);
-        return;
-    }
     missing_worker_report(engine, entry, missing->name);
     if (!missing->logged) // together with all others
         log_new(engine);

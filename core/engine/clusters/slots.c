@@ -146,13 +146,13 @@ struct error *engine_add_kinds(struct engine *engine, struct kind *const *kinds,
     return NULL;
 }
 
-struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers) {
+struct error *slots_init(struct engine *engine, const struct engine_options *options) {
     static const struct worker_settings none;
-    if (!grow_tables(engine, n_workers + 1, engine->n_kinds) ||
+    if (!grow_tables(engine, options->n_workers + 1, options->n_kinds) ||
         !slot_take(engine, ENGINE_MANAGEMENT, "management", &none))
         return error_no_memory();
-    for (size_t w = 0; w < n_workers; w++)
-        if (!slot_take(engine, w + 1, worker_names[w], &none))
+    for (size_t w = 0; w < options->n_workers; w++)
+        if (!slot_take(engine, w + 1, options->worker_names[w], &none))
             return error_no_memory();
     return NULL;
 }

@@ -17,10 +17,6 @@
 
 #include <string.h>
 
-static bool is_listed_or_absent(const struct watch_state *watch) {
-    return watch->listed || watch->state == REFLECTOR_ABSENT;
-}
-
 // Workers ------------------------------------------------------------------------------------------------------
 
 // The time at which the host gives the mirror up: rule 2, as in an unreachable worker.
@@ -154,10 +150,7 @@ bool engine_may_leave(const struct engine *engine, size_t cluster) {
     for (const struct entry *e; (e = store_next(&engine->store, &at));)
         if (needs_cluster(engine, e, cluster))
             return false;
-    for (size_t k = 0; k < engine->n_kinds; k++)
-        if (!is_listed_or_absent(cluster_watch(engine, ENGINE_MANAGEMENT, k)))
-            return false;
-    return true;
+    return cluster_unlisted_kind(engine) == engine->n_kinds;
 }
 
 // Watches and connections --------------------------------------------------------------------------------------
@@ -242,7 +235,7 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 
 static struct error *begin(struct engine *engine, const struct engine_options *options) {
     map_init(&engine->membership.missing, options->seed);
-    struct error *error = slots_init(engine, options->worker_names, options->n_workers);
+    struct error *error = slots_init(engine, options);
     if (!error && options->management_uid)
         text_copy(engine->clusters[ENGINE_MANAGEMENT].membership.identity.first, STORE_UID_MAX,
                   options->management_uid);
@@ -290,16 +283,11 @@ bool engine_has_worker(const struct engine *engine, size_t cluster) {
 }
 
 bool engine_in_sync(const struct engine *engine) {
-    if (engine->stats.queued > 0 || pacing_waiting(engine) > 0)
+    if (engine->stats.queued > 0 || pacing_waiting(engine) > 0 || cluster_unlisted_kind(engine) < engine->n_kinds)
         return false;
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        for (size_t c = 0; c < engine->n_clusters; c++) {
-            const struct watch_state *watch = cluster_watch(engine, c, k);
-            if (cluster_is_vacant(engine, c))
-                continue;
-            if (!watch->state_known || (c == ENGINE_MANAGEMENT && !is_listed_or_absent(watch)))
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        for (size_t k = 0; k < engine->n_kinds && !cluster_is_vacant(engine, c); k++)
+            if (!cluster_watch(engine, c, k)->state_known)
                 return false;
-        }
-    }
     return true;
 }

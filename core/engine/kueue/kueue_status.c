@@ -158,13 +158,9 @@ static void on_event(struct engine *engine, struct engine_event *event) {
 
 static void report_queued(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     struct kueue_status *status = mirror->kueue_status;
-    int64_t at_ns = status->queued_ns + REPORT_QUEUED_NS;
-    if (status->reported || !mirror->facts.queued || entry->workload->facts.suspended)
+    if (status->reported || !mirror->facts.queued || entry->workload->facts.suspended ||
+        queue_is_early(engine, entry, status->queued_ns + REPORT_QUEUED_NS))
         return;
-    if (engine->now.mono_ns < at_ns) {
-        queue_wake(engine, entry, at_ns);
-        return;
-    }
     status->reported = true;
     report_event(engine, entry, false, "QueuedInWorker", "Observe", "queued by the Kueue of cluster %s in %s: %s",
                  engine->clusters[mirror->facts.cluster].name, status->queue, status->why);
@@ -232,9 +228,9 @@ static void check_active(struct engine *engine, struct entry *entry, struct mirr
         return;
     int64_t at_ns =
         pacing_has_spare(engine, mirror->facts.cluster) ? status->not_before_ns : engine->now.mono_ns + CLOCK_SECOND;
-    if (at_ns > engine->now.mono_ns)
-        queue_wake(engine, entry, at_ns);
-    else if (shard_is_fresh(engine, entry))
+    if (queue_is_early(engine, entry, at_ns))
+        return;
+    if (shard_is_fresh(engine, entry))
         write_active(engine, entry, mirror, active);
     else
         read_first(engine, entry);

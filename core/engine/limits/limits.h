@@ -46,8 +46,6 @@ bool orphans_was_deleted(const struct entry *entry, const char *uid);
 
 // Replaces an object of a worker by a stub if the object exceeds the limit.
 void large_mirrors_bound(struct engine *engine, size_t cluster, size_t kind, struct object **object);
-// Counts the entry's mirrors. In a step.
-void large_mirrors_account(struct engine *engine, const struct entry *entry);
 void large_mirrors_forget(struct engine *engine, struct mirror *m);
 
 // Pauses.

@@ -64,7 +64,8 @@ static void set_excess(struct engine *engine, struct mirror *m, size_t excess) {
     }
 }
 
-void large_mirrors_account(struct engine *engine, const struct entry *entry) {
+// In a step.
+static void large_mirrors_account(struct engine *engine, const struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         set_excess(engine, m, m->facts.present && m->facts.of_workload ? excess_of(entry, m->doc.text.len) : 0);
 }

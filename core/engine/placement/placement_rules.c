@@ -190,18 +190,6 @@ static void read_names(const struct engine *engine, const char *text, struct pla
             placement_exclude(view, c, OBSTACLE_PINNED, CLOCK_NEVER);
 }
 
-// A kind without a complete list: the worker may have workloads of the kind.
-static bool is_uncounted(const struct engine *engine, size_t *kind) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
-        if (!watch->listed && watch->state != REFLECTOR_ABSENT) {
-            *kind = k;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool placement_limit_of(const struct engine *engine, const struct entry *entry, size_t cluster, size_t *limit,
                         size_t *active, size_t *kind) {
     const struct worker_facts *facts = &engine->workers[entry->kind][cluster];
@@ -212,7 +200,8 @@ bool placement_limit_of(const struct engine *engine, const struct entry *entry, 
         return true;
     *limit = facts->max_active;
     *active = facts->active - own;
-    return *active >= *limit || !is_uncounted(engine, kind);
+    *kind = cluster_unlisted_kind(engine); // the worker may have workloads of the kind
+    return *active >= *limit || *kind == engine->n_kinds;
 }
 
 static void exclude_full(const struct engine *engine, const struct entry *entry, struct placement_view *view) {

@@ -66,10 +66,8 @@ static void report_loss(struct engine *engine, struct entry *entry, size_t clust
     if (reported_ns && (reported_ns == since_ns || reported_ns == refused_ns))
         return;
     bool certain = cluster_contact(engine, cluster) == CONTACT_LOST || refused_ns;
-    if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {
-        queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
+    if (!certain && queue_is_early(engine, entry, since_ns + LOSS_GRACE_NS))
         return;
-    }
     if (!pacing_has_spare(engine, ENGINE_MANAGEMENT)) {
         int64_t more_ns = (int64_t)random_below(&engine->random, (uint64_t)LATER_MORE_NS);
         queue_wake(engine, entry, now_ns + LATER_NS + more_ns);

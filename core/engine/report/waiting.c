@@ -105,13 +105,9 @@ static void end_waiting(struct engine *engine, struct workload *w) {
 // The reason of each worker, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
     struct workload *w = entry->workload;
-    int64_t at_ns = w->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (w->report.unschedulable_reported || !waiting_is_for_a_worker((enum waiting)w->waiting))
+    if (w->report.unschedulable_reported || !waiting_is_for_a_worker((enum waiting)w->waiting) ||
+        queue_is_early(engine, entry, w->waiting_since_ns + UNSCHEDULABLE_NS))
         return;
-    if (engine->now.mono_ns < at_ns) {
-        queue_wake(engine, entry, at_ns);
-        return;
-    }
     AUTO_BUFFER(text, 8192);
     worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
     w->report.unschedulable_reported = true;
@@ -211,10 +207,8 @@ static void after(struct engine *engine, struct entry *entry, const struct actio
     report_unschedulable(engine, entry);
     if (w->report.waiting_reported & bit_of(w->waiting))
         return;
-    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= w->waiting_since_ns + WAITING_REPORTED_NS)
+    if (waiting == WAITING_NAMESPACE || !queue_is_early(engine, entry, w->waiting_since_ns + WAITING_REPORTED_NS))
         report_waiting(engine, entry, action);
-    else
-        queue_wake(engine, entry, w->waiting_since_ns + WAITING_REPORTED_NS);
 }
 
 const struct part part_report = {.name = "waiting", .stand_by = forget, .after = after, .workload_ends = forget};
