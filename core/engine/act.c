@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reconciles one entry: calls decide() with the facts and turns the action into commands.
-#include "core/engine/act.h"
+#include "core/engine/engine_internal.h"
 
-#include "core/engine/facts.h"
 #include "core/engine/mirror/act_update.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/confirm.h"
 #include "core/engine/request/pacing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/report/report.h"
 
 #define LATE_NS (10 * CLOCK_SECOND) // lateness of a due step

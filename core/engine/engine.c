@@ -2,11 +2,9 @@
 #include "core/engine/engine.h"
 
 #include "core/adapter/services.h"
-#include "core/engine/act.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
 #include <stdlib.h>

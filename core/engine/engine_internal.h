@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's state, shared by all parts. Each part has a header.
+// The engine's state, shared by all parts; the table of parts; the queue of entries, the facts of an entry and the
+// actions. Each part has a header.
 #pragma once
 
-#include "core/adapter/adapters.h"
 #include "core/base/text.h"
+#include "core/engine/engine.h"
 #include "core/engine/fence/fence_types.h"
 #include "core/engine/shard/shard_hash.h"
-#include "core/engine/stats.h"
 #include "core/engine/store/store.h"
-#include "core/engine/update.h"
 
 #define ENGINE_BATCH 256                // entries reconciled in one step
 #define ENGINE_TREES 64                 // cached trees; 512 saved no processor time and took 5 MiB
@@ -40,7 +39,7 @@ struct identity { // of one cluster, see identity.c
 struct engine_cluster {              // one number
     char *name;                      // [0] "management"; NULL: vacant
     struct worker_settings settings; // owned
-    struct lane {                    // of entries to reconcile, see queue.h
+    struct lane {                    // of entries to reconcile, see queue.c
         struct entry *first, *last;
         int64_t used_ns; // of the engine's time, for the turns of lanes: an empty lane saves nothing up
         struct engine_time time;
@@ -101,7 +100,7 @@ struct engine {
     size_t events_before; // of update, when the step began
     struct update *update;
     // The parts.
-    struct { // see queue.h
+    struct { // see queue.c
         struct heap timers;
         int64_t lane_level_ns; // lane.used_ns of the last lane that had a turn
         int64_t charged_ns;    // engine_options.processor at the last charge
@@ -177,3 +176,118 @@ struct engine {
         struct throttle other_hosts; // writes by another host with the same origin
     } status;
 };
+
+// Parts ---------------------------------------------------------------------------------------------------------
+
+// A part of the engine: one feature. The code of a part is a folder, and the state is one struct in struct engine,
+// and one in struct workload where needed; only the folder uses these structs (lint proves that). The row in the table
+// of parts lists the functions that the engine calls, all optional. docs/architecture.md, "How to add a feature".
+struct part {
+    const char *name;
+
+    // Begins with the engine: the part's state is zero, and the engine has its settings. Ends with the engine, while
+    // the store exists if the part precedes the store's in the table.
+    struct error *(*begin)(struct engine *engine, const struct engine_options *options);
+    void (*end)(struct engine *engine);
+    // engine->settings have changed: `former` are the old ones. Also once after all parts have begun, with former ==
+    // &engine->settings.
+    void (*configure)(struct engine *engine, const struct engine_settings *former);
+
+    // Handles events of these types (PART_EVENT), in the order of the table. A part that takes event->object or
+    // another member sets the member to NULL.
+    uint64_t events;
+    void (*event)(struct engine *engine, struct engine_event *event);
+    // After the event of each step: handles due work.
+    void (*tick)(struct engine *engine);
+    // The next entry to decide, besides queued ones; NULL: none.
+    struct entry *(*turn)(struct engine *engine);
+    // At the end of a step. Then: the due time of the next call, CLOCK_NEVER: at the next event.
+    void (*step_ends)(struct engine *engine);
+    int64_t (*due_ns)(struct engine *engine);
+
+    // The engine is about to read a version of the entry's workload; `had`: not the first version.
+    void (*seen)(struct engine *engine, struct entry *entry, const struct json *object, bool had);
+
+    // Before the decision about an entry; `stand_by` instead of a decision if another host holds the shard.
+    void (*before)(struct engine *engine, struct entry *entry);
+    void (*stand_by)(struct engine *engine, struct entry *entry);
+    // The facts of the part about the entry.
+    void (*facts)(const struct engine *engine, const struct entry *entry, struct decide_facts *facts);
+    // After the decision about a workload.
+    void (*after)(struct engine *engine, struct entry *entry, const struct action *action);
+
+    // Answers to requests of these types (PART_REQUEST).
+    uint64_t requests;
+    void (*answered)(struct engine *engine, struct entry *entry, struct request_in_flight *request,
+                     struct response *response);
+
+    // The workload or the entry ends: the part drops all references.
+    void (*workload_ends)(struct engine *engine, struct entry *entry);
+    void (*entry_ends)(struct engine *engine, struct entry *entry);
+    // Updates the statistics.
+    void (*count)(struct engine *engine);
+};
+
+#define PART_EVENT(type) (UINT64_C(1) << (type))
+#define PART_EVENTS UINT64_MAX
+#define PART_REQUEST(type) (UINT64_C(1) << (type))
+
+extern const struct part *const parts[]; // ends with NULL
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names
+#define EACH_PART(part, function)                                                                                      \
+    for (const struct part *const *at_ = parts, *part; (part = *at_); at_++)                                           \
+        if (part->function)
+// NOLINTEND(bugprone-macro-parentheses)
+
+// The queue -----------------------------------------------------------------------------------------------------
+
+// The entries to reconcile, and their times. Entries wait in a lane for each cluster, that of their mirror. The lane
+// that has used the least processor time comes first, so that a costly object of one worker delays others for no longer
+// than the object takes.
+
+void queue_entry(struct engine *engine, struct entry *entry);
+struct entry *queue_take(struct engine *engine); // NULL: none
+// Sets the entry's timer unless a future, earlier time is set.
+void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns);
+// True before the time; then the engine reconciles the entry again at the time.
+bool queue_is_early(struct engine *engine, struct entry *entry, int64_t at_ns);
+// For a request that failed for lack of memory.
+void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
+
+// The cluster of an entry's lane: the cluster of the placement or mirror, else the management cluster.
+size_t queue_lane(const struct engine *engine, const struct entry *entry);
+// Charges a cluster with the processor time since the last call.
+void queue_charge(struct engine *engine, size_t cluster);
+
+// The delay before a retry: `base_ns` after the first of `failures` in a row, doubling up to `max_ns`, with jitter.
+int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);
+
+// The facts: the input of decide() for one entry --------------------------------------------------------------------
+
+// The namespace, for rules about namespaces.
+struct namespaces_subject facts_namespace(const struct engine *engine, const struct entry *entry);
+struct action facts_decide(struct engine *engine, struct entry *entry);
+
+// The mirror that the annotations name, or NULL; for the status, NULL also after the host gave the worker up.
+struct mirror *facts_placed_mirror(const struct entry *entry);
+struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry);
+
+// Whether the worker of the placement is unreachable or not in the configuration.
+bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
+// The worker of the placement, even without configuration; NULL: none, or out of memory.
+const char *facts_worker_name(const struct engine *engine, const struct entry *entry);
+
+// Actions -------------------------------------------------------------------------------------------------------
+
+// Reconciles an entry: decides, and performs actions until there is nothing to do but wait.
+void act_reconcile(struct engine *engine, struct entry *entry);
+
+// The actions. True: decide again.
+bool act_place(struct engine *engine, struct entry *entry, const struct action *action);
+bool act_create(struct engine *engine, struct entry *entry, const struct action *action);
+bool act_status(struct engine *engine, struct entry *entry);
+bool act_delete(struct engine *engine, struct entry *entry, struct mirror *mirror);
+bool act_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror); // of an unstarted mirror
+bool act_verify(struct engine *engine, struct entry *entry, size_t cluster);
+bool act_release(struct engine *engine, struct entry *entry, struct mirror *mirror); // the host's finalizer

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input of decide() for one entry: pointers to the facts in the store.
-#include "core/engine/facts.h"
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
 #include "core/engine/decide/decide_parts.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/part.h"
 #include "core/engine/placement/placing.h"
 #include "core/engine/report/report.h"
 

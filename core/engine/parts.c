@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of parts, in the order of the calls.
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 
 extern const struct part part_clock_jump, part_shard, part_capacity, part_store, part_request, part_rejection,
     part_identity, part_clusters, part_restored, part_limits, part_observe, part_admission, part_placement,

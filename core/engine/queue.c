@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/queue.h"
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/engine.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // New work of a kind waits, once, for the state of all workers.
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 
 #define GRACE_NS (1 * CLOCK_SECOND)
 

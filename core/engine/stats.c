@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/stats.h"
+#include "core/engine/engine.h"
 
 #include "core/base/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/update.h"
+#include "core/engine/event.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
 #include "core/engine/capacity/free_capacity.h"
-#include "core/engine/facts.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/request/call.h"
 
 #include <stdlib.h>

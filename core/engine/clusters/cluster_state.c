@@ -2,9 +2,9 @@
 #include "core/engine/clusters/cluster_state.h"
 
 #include "core/base/memory.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/queue.h"
 #include "core/engine/shard/shard.h"
 
 enum contact cluster_contact(const struct engine *engine, size_t cluster) {

@@ -6,8 +6,8 @@
 
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
-#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "core/engine/clusters/missing_worker.h"
 
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
 #include <stdlib.h>

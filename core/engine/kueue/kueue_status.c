@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/facts.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/request/confirm.h"

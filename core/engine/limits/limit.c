@@ -2,9 +2,9 @@
 // memory.maxWorkloads.
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/limits/limits.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard.h"
 

@@ -4,9 +4,9 @@
 // management cluster. So the host first counts such orphans for a moment, and holds many at once, or any while the
 // management cluster is suspect, for orphanGrace.
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/limits/limits.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/kube/object/object.h"
 

@@ -7,9 +7,8 @@
 
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/observe/observe.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/json/pointer.h"
 

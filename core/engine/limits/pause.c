@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 8 and 9. Paused kinds.
 #include "core/engine/clusters/cluster_state.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/limits/limits.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
 #include <inttypes.h>

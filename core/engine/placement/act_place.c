@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a placement into the annotations of the workload.
-#include "core/engine/act.h"
+#include "core/engine/engine_internal.h"
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/clusters/missing_worker.h"
-#include "core/engine/facts.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/kueue/kueue.h"
 #include "core/engine/mirror/act_update.h"
 #include "core/engine/mirror/mirror.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 #include "core/engine/request/command.h"
 #include "core/engine/status/repeat.h"

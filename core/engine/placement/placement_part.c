@@ -3,10 +3,8 @@
 #include "core/base/memory.h"
 #include "core/engine/clusters/cluster_state.h"
 #include "core/engine/engine.h"
-#include "core/engine/facts.h"
-#include "core/engine/part.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/queue.h"
 
 #include <stdlib.h>
 #include <string.h>

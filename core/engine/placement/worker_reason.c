@@ -2,7 +2,7 @@
 
 #include "core/engine/capacity/capacity.h"
 #include "core/engine/clusters/cluster_state.h"
-#include "core/engine/facts.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/history/attempt_history.h"
 #include "core/engine/placement/namespaces.h"
 #include "core/engine/placement/placing.h"

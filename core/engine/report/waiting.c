@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 8. Reports a wait of more than a minute: an Event on the workload, once per reason, and a metric.
+#include "core/engine/engine_internal.h"
 #include "core/engine/mirror/unresumed.h"
-#include "core/engine/part.h"
 #include "core/engine/placement/placing.h"
-#include "core/engine/queue.h"
 #include "core/engine/report/report.h"
 
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)

@@ -2,9 +2,8 @@
 #include "core/engine/shard/shard.h"
 
 #include "core/engine/engine.h"
+#include "core/engine/engine_internal.h"
 #include "core/engine/fence/fence_state.h"
-#include "core/engine/part.h"
-#include "core/engine/queue.h"
 #include "core/engine/status/status.h"
 
 #include <stdlib.h>
