@@ -115,7 +115,7 @@ struct stats {
     uint64_t orphans;                  // orphans deleted
     uint64_t other_host_writes;        // another host wrote first
     uint64_t shards, shards_held;      // see shard.h; shards 0: no election
-    uint64_t events, events_dropped;   // recorded on workloads; dropped for lack of room
+    uint64_t events, events_dropped;   // recorded on workloads; dropped under load
     struct histogram status_latency;   // mirror seen to status patch issued
     struct histogram dispatch_latency; // workload seen, and not suspended, to the create of the first mirror
     uint64_t unplaced[WAITINGS];       // workloads, except suspended ones, by reason

@@ -159,9 +159,10 @@ static bool need_of(const struct free_capacity *spare, const struct pod_shape *s
     return true;
 }
 
-// Takes the pods off `left`, which is spare->left or, for an attempt, a copy of it. `first`: nothing was taken off the
-// copy.
+// Takes the pods off `left`: spare->left, or for an attempt a copy, or NULL: only counts. `first`: the copy still
+// equals spare->left.
 static int64_t take(const struct free_capacity *spare, int64_t *left, const struct pod_set *set, bool first) {
+    const int64_t *from = left ? left : spare->left;
     struct shape_memo *memo = memo_of(spare, set->shape);
     struct need need;
     if (!memo || (memo->stamp == spare->stamp && memo->most == 0) || !need_of(spare, set->shape, &need))
@@ -169,10 +170,11 @@ static int64_t take(const struct free_capacity *spare, int64_t *left, const stru
     size_t count = spare->nodes->count, width = spare->nodes->names.count, at = memo->hint < count ? memo->hint : 0;
     int64_t rest = set->count;
     for (size_t i = 0; i < count && rest > 0; i++, at = at + 1 < count ? at + 1 : 0) {
-        int64_t pods = fit(left + at * width, need.items, need.count, rest);
+        int64_t pods = fit(from + at * width, need.items, need.count, rest);
         if (pods == 0 || !node_marks_permit(set->shape->marks, spare->nodes->marks[at]))
             continue;
-        subtract(left + at * width, need.items, need.count, pods);
+        if (left)
+            subtract(left + at * width, need.items, need.count, pods);
         memo->hint = at;
         rest -= pods;
     }
@@ -188,13 +190,16 @@ int64_t free_capacity_take(struct free_capacity *spare, const struct pod_set *se
 }
 
 // Attempts to take the pods of all sets; returns the index of the first set that does not fit, with the number of its
-// pods that fit, or n_sets. Without memory, nothing fits.
+// pods that fit, or n_sets. One set needs no copy. Without memory, nothing fits.
 static size_t try_all(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, int64_t *pods) {
     size_t size = spare->nodes->count * spare->nodes->names.count * sizeof *spare->left, i = 0;
-    int64_t *left = malloc(size + 1);
+    int64_t *left = n_sets > 1 ? malloc(size + 1) : NULL;
+    *pods = 0;
+    if (n_sets > 1 && !left)
+        return 0;
     if (left)
         memcpy(left, spare->left, size);
-    for (*pods = 0; left && i < n_sets; i++) {
+    for (; i < n_sets; i++) {
         *pods = take(spare, left, &sets[i], i == 0);
         if (*pods < sets[i].count)
             break;

@@ -46,7 +46,7 @@ void pod_shape_unref(struct pod_shapes *shapes, struct pod_shape *shape);
 struct free_capacity {
     struct nodes *nodes; // NULL: unknown
     int64_t *left;       // as in nodes
-    size_t worker;       // its number, for shape_memo
+    size_t worker;       // number, for shape_memo
     uint64_t stamp;      // changes when resources become free
     struct pod_shapes *shapes;
 };
@@ -58,10 +58,10 @@ bool free_capacity_set(struct free_capacity *spare, struct nodes *nodes);
 void free_capacity_reset(struct free_capacity *spare);
 // Takes off as many of these pods as fit. Returns how many.
 int64_t free_capacity_take(struct free_capacity *spare, const struct pod_set *set);
-// Whether all of these pods fit at the same time. Takes nothing off.
+// Whether all of these pods fit at the same time. Changes nothing.
 bool free_capacity_fits(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets);
 
 // Appends why the pods do not fit: "lacks 3 nvidia.com/gpu".
 void free_capacity_explain(struct free_capacity *spare, const struct pod_set *sets, size_t n_sets, struct buffer *out);
-// The use of the requested resource that is used most, in thousandths of the nodes' allocatable.
+// The highest use of a requested resource, in thousandths of the nodes' allocatable.
 unsigned free_capacity_fullness(const struct free_capacity *spare, const struct pod_set *sets, size_t n_sets);

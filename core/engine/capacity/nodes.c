@@ -59,7 +59,7 @@ static const char *member(const struct json *object, const char *name) {
     return json_string_or(json_get(object, name), "");
 }
 
-// core/v1 Taint. Its value may be missing.
+// core/v1 Taint. The value may be missing.
 static bool read_taint(const struct json *taint, struct node_mark *out) {
     const char *effect = member(taint, "effect");
     enum node_mark_type type = strcmp(effect, "NoSchedule") == 0  ? MARK_NO_SCHEDULE

@@ -39,7 +39,7 @@ static struct watch_state *copy_watches(const struct engine *engine, size_t n_cl
     return watches;
 }
 
-// Makes room for more clusters or kinds. A table that has grown before another one fails keeps unused rows.
+// Grows the tables for more clusters or kinds. A table that has grown before another one fails keeps unused rows.
 static bool grow_tables(struct engine *engine, size_t n_clusters, size_t n_kinds) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
     bool grown = grow(&engine->clusters, clusters, n_clusters, sizeof *engine->clusters) &&
