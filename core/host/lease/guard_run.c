@@ -333,7 +333,6 @@ static int64_t keep_leases(struct guard_run *run) {
     enum guard_request type = guard_next(&run->guard, run->now, &stopping, &request, &at_ns);
     if (type == GUARD_NONE)
         return at_ns;
-    guard_sent(&run->guard, type);
     struct error *error = client_submit(run->client, &request, on_answer, run, NULL);
     if (error)
         guard_answer(&run->guard, NULL, run->now);
@@ -342,14 +341,14 @@ static int64_t keep_leases(struct guard_run *run) {
 }
 
 static void log_unreturned(struct guard_run *run) {
-    const char *error = guard_unreturned(&run->guard);
+    const char *error = run->guard.unreturned;
     if (*error && !run->logged_unreturned)
         log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet", {"error", error});
     run->logged_unreturned = *error;
 }
 
 static void log_changes(struct guard_run *run, bool fencing) {
-    bool seen = guard_has_seen(&run->guard.leases);
+    bool seen = run->guard.leases.count > 0;
     if (seen && !run->seen)
         log_plain(LOG_INFO, "the Lease of the host is there: the guard watches for renewals");
     run->seen = seen;
@@ -363,11 +362,11 @@ static void log_changes(struct guard_run *run, bool fencing) {
         log_fields(LOG_WARN, "the heartbeat of the host is back: the host decides about the mirrors",
                    LOG_INT("stopped", run->stopped));
     int64_t now_ns = run->now.mono_ns, silent_ns = now_ns - run->guard.reached_ns;
-    bool fails = *guard_problem(&run->guard);
+    bool fails = *run->guard.problem;
     if (fails && silent_ns >= UNREACHABLE_NS &&
         (run->logged_ns == 0 || now_ns - run->logged_ns >= UNREACHABLE_AGAIN_NS)) {
         log_fields(LOG_ERROR, "the API server cannot be reached: the guard can stop nothing",
-                   {"error", guard_problem(&run->guard)});
+                   {"error", run->guard.problem});
         run->logged_ns = now_ns;
     } else if (!fails && run->logged_ns) {
         log_plain(LOG_INFO, "the API server is reached again");
@@ -418,29 +417,17 @@ int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     return clock_earlier(next_ns, now.mono_ns + UNREACHABLE_NS);
 }
 
-static size_t count_missed(const struct guard_run *run) {
-    const struct guard_leases *leases = &run->guard.leases;
-    size_t missed = 0;
-    for (size_t i = 0; i < leases->count; i++)
-        missed += guard_lease_is_missed(leases, &leases->list[i], run->now);
-    return missed;
-}
-
 void guard_run_status(const struct guard_run *run, struct guard_status *out) {
     const struct guard *guard = &run->guard;
-    const char *problem = guard_problem(guard);
     int64_t now_ns = run->now.mono_ns, heard_ns = 0;
-    *out = (struct guard_status){.at_ns = now_ns,
-                                 .missed = count_missed(run),
-                                 .suspended = run->suspended,
-                                 .deleted = run->deleted,
-                                 .failures = run->failures};
-    out->leases = guard_held(&guard->leases, &heard_ns);
+    *out = (struct guard_status){
+        .at_ns = now_ns, .suspended = run->suspended, .deleted = run->deleted, .failures = run->failures};
+    out->leases = guard_held(&guard->leases, run->now, &out->missed, &heard_ns);
     out->heard_wall_ns = heard_ns ? run->now.wall_ns - (now_ns - heard_ns) : 0;
-    out->reachable = guard->reached && (!*problem || now_ns - guard->reached_ns < UNREACHABLE_NS);
+    out->reachable = guard->reached && (!*guard->problem || now_ns - guard->reached_ns < UNREACHABLE_NS);
     text_copy(out->origin, sizeof out->origin, guard->origin);
-    text_copy(out->problem, sizeof out->problem, problem);
-    text_copy(out->unreturned, sizeof out->unreturned, guard_unreturned(guard));
+    text_copy(out->problem, sizeof out->problem, guard->problem);
+    text_copy(out->unreturned, sizeof out->unreturned, guard->unreturned);
     guard_late(&guard->leases, run->now, out->late, sizeof out->late);
 }
 

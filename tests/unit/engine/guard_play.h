@@ -148,7 +148,6 @@ static void run_guard(struct play *play, struct guard *guard) {
     enum guard_request type;
     while ((type = guard_next(guard, of_guard(play), NULL, &request, &at_ns)) != GUARD_NONE) {
         struct response response;
-        guard_sent(guard, type);
         enum reason reason = play->guard_cut       ? REASON_NOT_SENT
                              : play->guard_code    ? REASON_FORBIDDEN
                              : type == GUARD_CLEAR ? play->clear

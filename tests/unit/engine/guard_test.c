@@ -192,9 +192,10 @@ static void start_second(struct play *play) {
 
 static size_t count_records(const struct play *play) {
     size_t records = 0;
+    struct guard_record record;
     for (const struct json *item = json_first(pointer_find(play->guards, "/metadata/annotations")); item;
          item = json_next(item))
-        if (guard_record_identity(json_key(item)))
+        if (guard_record_read(item, &record))
             records++;
     return records;
 }

@@ -5,28 +5,68 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/event.h"
 #include "core/engine/facts.h"
-#include "core/engine/fence/fence_state.h"
+#include "core/engine/fence/fence_lease.h"
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/part.h"
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard_of.h"
 
-static void tell(const struct engine *engine, size_t cluster, const struct fence *before) {
+void fence_forget(struct engine *engine, size_t cluster) {
+    engine->clusters[cluster].fence.known = false;
+    fence_count(engine, cluster);
+}
+
+void fence_count(struct engine *engine, size_t cluster) {
+    const struct fence *fence = &engine->clusters[cluster].fence;
+    struct stats_cluster *stats = &engine->stats.clusters[cluster];
+    bool enabled = engine->settings.fencing.enabled;
+    enum guard_state state = !enabled                                   ? GUARD_STATE_OFF
+                             : !fence->known                            ? GUARD_STATE_UNKNOWN
+                             : fence->news.guarded == 0                 ? GUARD_STATE_NONE
+                             : fence->news.fencing & shard_mask(engine) ? GUARD_STATE_FENCING
+                                                                        : GUARD_STATE_ALIVE;
+    if (state != stats->guard)
+        stats->guard_since_ns = engine->now.wall_ns;
+    stats->guard = state;
+    stats->guards = enabled && fence->known ? fence->news.guards : 0;
+}
+
+int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    uint32_t shard = shard_of(engine, entry);
+    return decide_fenced_ns(&engine->workers[entry->kind][cluster], shard, engine->fence.begun_ns[shard]);
+}
+
+void fence_refresh(const struct engine *engine, size_t cluster, struct worker_facts *facts) {
+    const struct fence *fence = &engine->clusters[cluster].fence;
+    bool enabled = engine->settings.fencing.enabled;
+    facts->guarded = enabled ? fence->news.guarded : 0;
+    facts->fenced_ns = enabled ? fence->news.sure_ns : 0;
+    facts->unguarded_ns = enabled && engine->settings.fencing.wait ? CLOCK_NEVER : 0;
+    facts->resumes = enabled && fence->known ? ~fence->news.fencing : 0;
+    facts->closed_shards = enabled ? ~facts->resumes : 0;
+}
+
+void fence_begin(struct engine *engine, uint32_t shard, struct moment now) {
+    engine->fence.begun_ns[shard] = now.mono_ns + fence_sure_ns(engine->settings.fencing.after_ns);
+}
+
+static void report_change(struct engine *engine, size_t cluster, const struct fence *before) {
     const struct fence_news *news = &engine->clusters[cluster].fence.news;
     uint64_t held = shard_mask(engine);
     if (!news->guarded && (before->news.guarded || !before->known))
-        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "no guard is seen in the worker: if it is lost, what runs there %s",
-                   engine->settings.fencing.wait ? "is not rescheduled before it is back"
-                                                 : "is rescheduled after workerLostTimeout, and may run twice");
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "no guard is seen in the worker: if the worker is lost, its workloads %s",
+                   engine->settings.fencing.wait
+                       ? "are rescheduled only after it is back"
+                       : "are rescheduled after workerLostTimeout, and may run in two workers");
     if (news->guards == 1 && before->news.guards != 1)
-        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the worker has a guard, but only one: without it nothing there is stopped if the worker is lost");
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker has only one guard: if the guard fails too, a lost worker goes on running its mirrors");
     else if (news->guards > 1 && before->news.guards != news->guards)
-        report_log((struct engine *)engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
+        report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
     if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))
-        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the worker's guard has not heard of this host and stops its mirrors until it does");
+        report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker's guard got no heartbeat of this host, and stops its mirrors until the next one");
 }
 
 static void configure(struct engine *engine, const struct engine_settings *former) {
@@ -43,7 +83,7 @@ uint32_t engine_fence_epoch(const struct engine *engine) {
     return engine->fence.epoch;
 }
 
-static void take_event(struct engine *engine, struct engine_event *event) {
+static void handle_news(struct engine *engine, struct engine_event *event) {
     size_t cluster = event->cluster;
     if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence.epoch)
         return;
@@ -51,7 +91,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
     fence->known = true;
     fence->news = event->fence;
     fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
-    tell(engine, cluster, &before);
+    report_change(engine, cluster, &before);
     fence_count(engine, cluster);
     if (before.known && before.news.guarded == fence->news.guarded && before.news.fencing == fence->news.fencing)
         for (size_t k = 0; k < engine->n_kinds; k++)
@@ -77,22 +117,23 @@ void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struc
     mirror->fenced_reported = mirror->fenced_reported && mirror->facts.fenced;
     if (!mirror->facts.fenced || was)
         return;
-    fence_forget(engine, mirror->facts.cluster); // a guard may do so still: what it was last seen to do is older
+    fence_forget(engine, mirror->facts.cluster); // the guard may still stop mirrors: the known state is older
     for (size_t k = 0; k < engine->n_kinds; k++)
         cluster_refresh(engine, mirror->facts.cluster, k);
 }
 
-static void check(struct engine *engine, struct entry *entry) {
+static void report_fenced(struct engine *engine, struct entry *entry) {
     bool runs = entry->workload->facts.exists && !entry->workload->facts.finished;
     struct mirror *mirror = runs ? facts_placed_mirror(entry) : NULL;
     if (!mirror || !mirror->facts.fenced || mirror->fenced_reported)
         return;
     mirror->fenced_reported = true;
     report_event(engine, entry, true, "Fenced", "Observe",
-                 "the guard of %s suspended the mirror, since it had not heard of this host; %s",
+                 "the guard of %s suspended the mirror, having had no heartbeat of this host; %s",
                  engine->clusters[mirror->facts.cluster].name,
-                 engine->settings.fencing.enabled ? "it is resumed once the guard has"
-                                                  : "fencing is not enabled in this host, so it stays so");
+                 engine->settings.fencing.enabled
+                     ? "the host resumes the mirror after the next heartbeat"
+                     : "fencing is not enabled in this host, so the mirror stays suspended");
 }
 
 static void facts(const struct engine *engine, const struct entry *entry, struct decide_facts *facts) {
@@ -103,6 +144,6 @@ static void facts(const struct engine *engine, const struct entry *entry, struct
 const struct part part_fence = {.name = "fencing",
                                 .configure = configure,
                                 .events = PART_EVENT(EVENT_FENCE),
-                                .event = take_event,
-                                .before = check,
+                                .event = handle_news,
+                                .before = report_fenced,
                                 .facts = facts};
