@@ -10,8 +10,6 @@
 #include "core/host/lease/election_thread.h"
 #include "core/host/sources/worker_records.h"
 #include "core/host/startup/startup.h"
-#include "core/host/turn/heartbeat.h"
-#include "core/host/turn/inbox.h"
 #include "core/host/turn/query.h"
 #include "core/host/turn/turn.h"
 #include "core/host/workers.h"

@@ -2,7 +2,7 @@
 // Updates as the engine fills them, for the tests of dispatching.
 #pragma once
 
-#include "core/host/turn/dispatch.h"
+#include "core/host/turn/turn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
