@@ -52,13 +52,8 @@ static struct error *fill_host(struct host *host) {
     TRY(worker_records_new(&host->records));
     TRY(startup_new(host->config, poke_inbox, host, &host->startup));
     TRY(election_thread_new(host->config, post_own, host, &host->election));
-    struct dispatch_options options = {.n_clusters = host->n_clusters,
-                                       .names = host->names,
-                                       .kinds = host->first->kinds,
-                                       .deliver = clusters_deliver,
-                                       .post = post_own,
-                                       .ctx = host};
-    TRY(dispatch_new(&options, &host->turn.dispatch));
+    host->turn.dispatch = (struct dispatch){
+        .names = host->names, .kinds = host->first->kinds, .deliver = clusters_deliver, .post = post_own, .ctx = host};
     return clusters_open_management(host);
 }
 
@@ -96,7 +91,6 @@ void host_free(struct host *host) {
     election_thread_free(host->election); // its gates outlive the connections
     startup_free(host->startup);
     engine_free(host->turn.engine);
-    dispatch_free(host->turn.dispatch);
     update_free(&host->turn.update);
     inbox_free(host->inbox);
     queries_free(host->queries);

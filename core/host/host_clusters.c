@@ -21,8 +21,7 @@ static struct error *grow_clusters(struct host *host, size_t count) {
     struct error *error = clusters && names && cluster ? NULL : error_no_memory();
     if (!error && host->inbox)
         error = inbox_grow(host->inbox, count);
-    if (host->turn.dispatch && names) // the names may have moved
-        error = error ? error : dispatch_name(host->turn.dispatch, count, host->names);
+    host->turn.dispatch.names = host->names; // which may have moved
     if (error) {
         free(cluster);
         return error;

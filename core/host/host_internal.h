@@ -63,7 +63,7 @@ struct host {
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
     struct host_cluster **clusters;
-    const char **names; // as dispatch_options.names
+    const char **names; // as dispatch.names
     size_t n_clusters;
     struct queries *queries; // of other threads
     struct worker_records *records;
@@ -96,7 +96,7 @@ struct error *clusters_open_management(struct host *host);
 // Gives the worker a number and takes its spec; NULL when out of memory.
 struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec);
 void clusters_vacate(struct host *host, struct host_cluster *cluster);
-bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_options
+bool clusters_deliver(void *host, struct command_batch *batch); // see struct dispatch
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);

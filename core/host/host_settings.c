@@ -123,7 +123,7 @@ static bool take_kinds(struct host *host, struct moment now) {
         error_free(error);
         return false;
     }
-    dispatch_set_kinds(host->turn.dispatch, adapters->kinds);
+    host->turn.dispatch.kinds = adapters->kinds;
     host->thread_settings.io.kinds = adapters->kinds;
     host->thread_settings.io.n_kinds = adapters->n_kinds;
     cluster_threads_lost(host, first);

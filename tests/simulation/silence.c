@@ -67,7 +67,7 @@ static void look_at(void *ctx, const struct engine_view *view) {
 void silence_check(struct trial *trial) {
     struct instance *host = trial->host;
     if (!host->alive || trial->now_ns < trial->rules->looked_ns[host->index] + EVERY_NS ||
-        event_queue_count(host->queue) > 0 || host->wake_ns <= trial->now_ns)
+        host->queue.events > 0 || host->wake_ns <= trial->now_ns)
         return;
     trial->rules->looked_ns[host->index] = trial->now_ns;
     engine_each(host->turn.engine, look_at, trial);

@@ -20,7 +20,7 @@ static void step(struct turn *turn, struct engine_event *event) {
         turn->first_ns = event->now.mono_ns;
     if (turn->update.n_commands >= DISPATCH_AT ||
         (turn->update.n_commands > 0 && event->now.mono_ns - turn->first_ns >= DISPATCH_NS))
-        dispatch_run(turn->dispatch, &turn->update);
+        dispatch_run(&turn->dispatch, &turn->update);
 }
 
 size_t turn_run(struct turn *turn, struct event_item *items) {
@@ -42,51 +42,8 @@ size_t turn_run(struct turn *turn, struct event_item *items) {
         histogram_add(&turn->steps, TURN_STEP_NS, now.mono_ns - begun_ns);
     if (count == 0 || turn->update.wake_ns <= now.mono_ns)
         step(turn, &(struct engine_event){.type = EVENT_TIME, .now = now});
-    dispatch_run(turn->dispatch, &turn->update);
+    dispatch_run(&turn->dispatch, &turn->update);
     return count;
-}
-
-struct dispatch {
-    struct dispatch_options options;
-    struct command_batch **batches; // by cluster; NULL: no batch yet
-};
-
-struct error *dispatch_new(const struct dispatch_options *options, struct dispatch **out) {
-    struct dispatch *dispatch = calloc(1, sizeof *dispatch);
-    struct command_batch **batches = calloc(options->n_clusters, sizeof(struct command_batch *));
-    if (!dispatch || !batches) {
-        free(dispatch);
-        free(batches);
-        return error_no_memory();
-    }
-    *dispatch = (struct dispatch){.options = *options, .batches = batches};
-    *out = dispatch;
-    return NULL;
-}
-
-struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const char *const *names) {
-    if (n_clusters > dispatch->options.n_clusters) {
-        struct command_batch **batches = realloc(dispatch->batches, n_clusters * sizeof *batches);
-        if (!batches)
-            return error_no_memory();
-        for (size_t c = dispatch->options.n_clusters; c < n_clusters; c++)
-            batches[c] = NULL;
-        dispatch->batches = batches;
-        dispatch->options.n_clusters = n_clusters;
-    }
-    dispatch->options.names = names;
-    return NULL;
-}
-
-void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds) {
-    dispatch->options.kinds = kinds;
-}
-
-void dispatch_free(struct dispatch *dispatch) {
-    if (!dispatch)
-        return;
-    free(dispatch->batches); // empty between two calls of dispatch_run
-    free(dispatch);
 }
 
 void command_batch_free(struct command_batch *batch) {
@@ -113,10 +70,12 @@ void command_batch_run(struct command_batch *batch, struct cluster_io *io, struc
 }
 
 static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster) {
-    struct command_batch **batch = &dispatch->batches[cluster];
-    if (!*batch && (*batch = calloc(1, sizeof **batch)))
-        (*batch)->cluster = cluster;
-    return *batch;
+    struct command_batch **at = &dispatch->first;
+    while (*at && (*at)->cluster != cluster)
+        at = &(*at)->next;
+    if (!*at && (*at = calloc(1, sizeof **at)))
+        (*at)->cluster = cluster;
+    return *at;
 }
 
 static void answer_not_sent(struct command *command, void (*post)(void *ctx, struct engine_event *event), void *ctx) {
@@ -138,13 +97,13 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
     if (batch && array_next(&batch->commands, batch->n_commands, sizeof *batch->commands))
         batch->commands[batch->n_commands++] = *command;
     else
-        answer_not_sent(command, dispatch->options.post, dispatch->options.ctx);
+        answer_not_sent(command, dispatch->post, dispatch->ctx);
 }
 
 // An Event lost for lack of memory is in the log at least.
 static void add_event(struct dispatch *dispatch, struct workload_event *event) {
     log_fields(event->warning ? LOG_WARN : LOG_INFO, event->text, {"reason", event->reason}, {"action", event->action},
-               {"kind", dispatch->options.kinds[event->kind]->plural_group}, {"namespace", event->namespace_},
+               {"kind", dispatch->kinds[event->kind]->plural_group}, {"namespace", event->namespace_},
                {"name", event->name}, {"uid", event->uid});
     struct command_batch *batch = batch_of(dispatch, ENGINE_MANAGEMENT);
     if (batch && array_next(&batch->events, batch->n_events, sizeof *batch->events))
@@ -162,16 +121,10 @@ static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
 
 static void write_log(const struct dispatch *dispatch, struct log_message *message) {
     bool of_kind = message->kind != LOG_NO_KIND;
-    log_fields(message->level, message->text, {"cluster", dispatch->options.names[message->cluster]},
-               {"kind", of_kind ? dispatch->options.kinds[message->kind]->plural_group : NULL},
-               {"object", message->object}, {"action", message->action}, {"reason", message->reason});
+    log_fields(message->level, message->text, {"cluster", dispatch->names[message->cluster]},
+               {"kind", of_kind ? dispatch->kinds[message->kind]->plural_group : NULL}, {"object", message->object},
+               {"action", message->action}, {"reason", message->reason});
     log_message_free(message);
-}
-
-static void deliver(struct dispatch *dispatch, struct command_batch *batch) {
-    if (!batch || dispatch->options.deliver(dispatch->options.ctx, batch))
-        return;
-    command_batch_refuse(batch, dispatch->options.post, dispatch->options.ctx);
 }
 
 void dispatch_run(struct dispatch *dispatch, struct update *update) {
@@ -184,6 +137,9 @@ void dispatch_run(struct dispatch *dispatch, struct update *update) {
     for (size_t i = 0; i < update->n_relists; i++)
         add_relist(dispatch, &update->relists[i]);
     update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
-    for (size_t c = 0; c < dispatch->options.n_clusters; c++)
-        deliver(dispatch, TAKE(dispatch->batches[c]));
+    for (struct command_batch *batch; (batch = dispatch->first);) {
+        dispatch->first = batch->next;
+        if (!dispatch->deliver(dispatch->ctx, batch))
+            command_batch_refuse(batch, dispatch->post, dispatch->ctx);
+    }
 }

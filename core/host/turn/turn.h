@@ -20,16 +20,25 @@ struct event_item *event_item_new(struct engine_event *event);
 void event_item_free(struct event_item *item);   // with everything that the engine did not take
 void event_items_free(struct event_item *first); // a list
 
-struct event_queue;
-// `max_events` and `max_bytes` apply to each cluster.
-struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out);
-void event_queue_free(struct event_queue *queue);
+struct event_line { // events of one cluster
+    struct event_item *first, *last;
+    size_t events, bytes;
+    int64_t used_ns; // of the engine's time, for its turn: an empty line saves up nothing
+    int64_t rests_until_ns;
+    struct engine_time time; // see event_queue_spent
+};
 
-void event_queue_limit(struct event_queue *queue, size_t max_bytes); // of each cluster from now on
-
+// Initially zero but for the limits, which apply to each cluster.
+struct event_queue {
+    struct event_line *lines;
+    size_t n_clusters, max_events, max_bytes;
+    size_t events;    // in all lines
+    size_t next;      // the cluster to begin with next time
+    int64_t level_ns; // used_ns of the line that had used the least, at the last take
+};
 // More clusters, between two calls of event_queue_take. Never fewer.
 struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters);
-bool event_queue_is_empty(const struct event_queue *queue, size_t cluster);
+void event_queue_clear(struct event_queue *queue); // not usable afterwards
 
 // True: the item fits into its cluster's line. An item larger than max_bytes fits into an empty line.
 bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item);
@@ -50,7 +59,6 @@ void event_queue_charge(struct event_queue *queue, const struct engine *engine, 
 
 // Of one cluster. *since_ns: received_ns of the oldest; CLOCK_NEVER: there is none.
 size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns);
-size_t event_queue_count(const struct event_queue *queue);
 
 // The engine's inbox: an event queue with a lock, filled by the cluster threads. A thread whose cluster's line is full
 // blocks, so that a large list need not fit into memory as parsed objects; the other threads continue.
@@ -119,6 +127,7 @@ int64_t outbox_tick(struct outbox *outbox, int64_t now_ns);
 
 // One dispatch's content for one cluster's thread.
 struct command_batch {
+    struct command_batch *next;
     size_t cluster;
     struct command *commands;
     size_t n_commands;
@@ -135,8 +144,7 @@ void command_batch_free(struct command_batch *batch); // NULL is allowed
 // Answers the batch's commands with REASON_NOT_SENT, so that the engine retries each, and frees the batch.
 void command_batch_refuse(struct command_batch *batch, void (*post)(void *ctx, struct engine_event *event), void *ctx);
 
-struct dispatch_options {
-    size_t n_clusters;
+struct dispatch {
     const char *const *names;  // of clusters, for log lines; not owned
     struct kind *const *kinds; // not owned
     // Takes a batch and has command_batch_run called on its cluster's thread. False: not possible; the caller keeps the
@@ -146,17 +154,8 @@ struct dispatch_options {
     // the engine retries the command.
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
+    struct command_batch *first; // during dispatch_run: a batch for each cluster
 };
-
-struct dispatch;
-struct error *dispatch_new(const struct dispatch_options *options, struct dispatch **out);
-void dispatch_free(struct dispatch *dispatch);
-
-// More clusters, or other names (see dispatch_options).
-struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const char *const *names);
-
-// Kinds that begin with the former ones; not owned.
-void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds);
 
 // Delivers the content of the update, and empties the update.
 void dispatch_run(struct dispatch *dispatch, struct update *update);
@@ -173,7 +172,7 @@ struct turn_mark {
 
 struct turn {
     struct engine *engine;
-    struct dispatch *dispatch;
+    struct dispatch dispatch;
     struct update update;            // update.wake_ns: time of the next turn needed, even without an event
     struct histogram steps;          // the duration of each step and its results; first bound TURN_STEP_NS
     int64_t first_ns;                // time of the update's first command
