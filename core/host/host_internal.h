@@ -8,7 +8,7 @@
 #include "core/host/host.h"
 #include "core/host/io/cluster_thread.h"
 #include "core/host/lease/election_thread.h"
-#include "core/host/sources/worker_records.h"
+#include "core/host/sources/sources.h"
 #include "core/host/startup/startup.h"
 #include "core/host/turn/query.h"
 #include "core/host/turn/turn.h"

@@ -3,7 +3,7 @@
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 
 #include <stdlib.h>
 #include <string.h>

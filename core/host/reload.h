@@ -3,24 +3,12 @@
 #pragma once
 
 #include "core/base/error.h"
-#include "core/host/tokens/token_life.h"
+#include "core/host/sources/sources.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-// One item of a source of workers; owns its strings.
-struct source_note {
-    char *origin_text;            // "Secret wharf-system/w1"
-    char *name;                   // of the worker; NULL: not known
-    char *problem;                // why the item, or its newest version, is not used; NULL: usable
-    struct token_life token_life; // 0: not known
-};
-void source_notes_free(struct source_note *notes, size_t count);
-bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);
-// Appends a copy; false: out of memory.
-bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note);
 
 struct reload_note {
     int64_t at_wall_ns;      // of the last attempt; the first is the start

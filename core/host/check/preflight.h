@@ -7,7 +7,7 @@
 #include "core/base/problems.h"
 #include "core/config/config.h"
 #include "core/host/io/cluster_connection.h"
-#include "core/host/sources/source_items.h"
+#include "core/host/sources/sources.h"
 
 struct preflight {
     const struct config *config;

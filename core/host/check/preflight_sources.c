@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers that the host would find, read once.
 #include "core/host/check/preflight_internal.h"
-#include "core/host/sources/source_folder.h"
-#include "core/host/sources/worker_objects.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/sources/sources.h"
 
 #include "core/kube/client/ask.h"
 #include "core/kube/object/object.h"
@@ -26,7 +24,7 @@ static struct error *read_spec(const struct visit *visit, const struct source_li
     const struct config *config = visit->preflight->config;
     struct token_life life;
     bool usable = false;
-    struct error *error = listing->kind->read(object, &config->workers_from, spec);
+    struct error *error = worker_source_read(listing->source, object, &config->workers_from, spec);
     if (error)
         return error;
     error = worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable);

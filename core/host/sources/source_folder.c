@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_folder.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
-#include "core/host/sources/source_items.h"
-#include "core/host/sources/worker_placement.h"
+#include "core/host/folder_watcher.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_items.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -7,6 +7,45 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+static void clear_note(struct source_note *note) {
+    free(note->origin_text);
+    free(note->name);
+    free(note->problem);
+}
+
+void source_notes_free(struct source_note *notes, size_t count) {
+    for (size_t i = 0; notes && i < count; i++)
+        clear_note(&notes[i]);
+    free(notes);
+}
+
+bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
+    struct source_note copy = {.token_life = note->token_life};
+    struct source_note *slot = NULL;
+    if (text_set(&copy.origin_text, note->origin_text) && text_set(&copy.name, note->name) &&
+        text_set(&copy.problem, note->problem))
+        slot = array_next(notes, *count, sizeof *slot);
+    if (!slot) {
+        clear_note(&copy);
+        return false;
+    }
+    *slot = copy;
+    (*count)++;
+    return true;
+}
+
+bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out) {
+    size_t done = 0;
+    *out = NULL;
+    while (done < count && source_notes_add(out, &done, &notes[done]))
+        ;
+    if (done == count)
+        return true;
+    source_notes_free(*out, done);
+    *out = NULL;
+    return false;
+}
 
 static void item_clear(struct source_item *item) {
     free(item->key);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/sources/source_objects.h"
+#include "core/host/sources/sources.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/sources/source_items.h"
-#include "core/host/sources/worker_records.h"
-#include "core/host/sources/worker_source.h"
+#include "core/host/host.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/startup/seal_source.h"
-#include "core/host/tokens/token_renewal.h"
 #include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 
@@ -105,8 +103,9 @@ static void see_worker(struct source_watch *c, const char *key, const struct obj
     item->seen = true;
     item->held = false;
     struct worker_spec spec = {.source = SOURCE_CONFIG};
-    struct error *error = object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large)
-                                            : kind_of(c)->read(object->value, &c->all->config->workers_from, &spec);
+    struct error *error =
+        object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large)
+                          : worker_source_read(c->items.source, object->value, &c->all->config->workers_from, &spec);
     if (error && error->code == ERROR_NOT_FOUND) { // a ClusterProfile for others
         error_free(error);
         source_items_remove(&c->items, key);
@@ -145,68 +144,47 @@ static void end_worker_list(struct source_watch *c, bool restored) {
 
 // The ConfigMap ---------------------------------------------------------------------------------------------------
 
-static bool add_override(struct worker_override **list, size_t *count, const struct worker_override *entry) {
-    struct worker_override copy = *entry;
-    copy.name = copy.uid = copy.source = NULL;
-    bool copied =
-        text_set(&copy.name, entry->name) && text_set(&copy.uid, entry->uid) && text_set(&copy.source, entry->source);
-    struct worker_override *slot = copied ? array_next(list, *count, sizeof *slot) : NULL;
-    if (!slot) {
-        free(copy.name);
-        free(copy.uid);
-        free(copy.source);
-        return false;
-    }
-    *slot = copy;
-    (*count)++;
-    return true;
+// Takes the content of the map; NULL: no entries.
+static void use_overrides(struct source_objects *objects, struct map *overrides) {
+    objects->n_overrides = overrides ? overrides->count : 0;
+    objects->overrides_known = true;
+    sources_override(objects->sources, overrides);
 }
 
-static void use_overrides(struct source_objects *objects, struct worker_override *list, size_t count) {
-    objects->n_overrides = count;
-    objects->overrides_known = true;
-    sources_override(objects->sources, list, count);
+static void put_override(struct map *overrides, const struct worker_override *entry) {
+    (void)blocks_put(overrides, entry, sizeof *entry, 3); // without memory, the entry is missing
 }
 
 // Reads one entry; an unreadable entry keeps its former value.
-static void read_override(const struct source_objects *objects, const struct json *entry, struct worker_override **list,
-                          size_t *count) {
-    const char *text = json_string(entry);
-    struct worker_override found = {.name = NULL};
-    struct error *error = worker_override_read(json_key(entry), text ? text : "", &found);
+static void read_override(const struct source_objects *objects, const struct json *entry, struct map *overrides) {
+    struct worker_override found;
+    struct error *error = worker_override_read(json_key(entry), json_string_or(entry, ""), &found);
     const struct worker_override *former = error ? sources_find_override(objects->sources, json_key(entry)) : NULL;
     if (error)
         log_fields(LOG_WARN,
                    former ? "worker not changed: its entry cannot be read" : "entry of a worker cannot be read",
                    {"from", "ConfigMap " WORKERS_CONFIG_MAP}, {"error", error_text(error)});
-    if (!error)
-        (void)add_override(list, count, &found);
-    else if (former)
-        (void)add_override(list, count, former);
-    free(found.name);
+    if (!error || former)
+        put_override(overrides, error ? former : &found);
     error_free(error);
 }
 
-// Reads one of the host's own records, beside the `n_entries` of operators. Without memory, a record is missing.
-static void read_record(const struct json *annotation, size_t n_entries, struct worker_override **list, size_t *count) {
-    struct worker_override found = {.name = (char *)json_key(annotation) + strlen(WORKER_RECORD_PREFIX)};
-    if (!worker_record_read(json_key(annotation), json_string(annotation), &found))
+// Adds one of the host's own records to the entries of operators.
+static void read_record(const struct json *annotation, struct map *overrides) {
+    const char *source = NULL, *key = json_key(annotation);
+    char uid[WORKER_RECORD_UID_MAX];
+    if (!worker_record_read(key, json_string(annotation), uid, &source))
         return;
-    for (size_t i = 0; i < n_entries; i++)
-        if (strcmp((*list)[i].name, found.name) == 0) {
-            (void)worker_record_read(json_key(annotation), json_string(annotation), &(*list)[i]);
-            found.name = NULL;
-            break;
-        }
-    if (found.name)
-        (void)add_override(list, count, &found);
-    free(found.uid);
-    free(found.source);
+    const char *name = key + strlen(WORKER_RECORD_PREFIX);
+    const struct worker_override *entry = map_get(overrides, name);
+    struct worker_override found = entry ? *entry : (struct worker_override){.name = name};
+    found.uid = uid;
+    found.source = source;
+    put_override(overrides, &found);
 }
 
 static void see_map(struct source_watch *c, const char *key, const struct object *object) {
-    struct worker_override *list = NULL;
-    size_t count = 0;
+    struct map overrides;
     c->all->overrides_lost = false;
     if (strcmp(object_name(object->value), WORKERS_CONFIG_MAP) != 0)
         return;
@@ -214,24 +192,24 @@ static void see_map(struct source_watch *c, const char *key, const struct object
         log_fields(LOG_WARN, "ConfigMap not used", {"name", WORKERS_CONFIG_MAP}, {"error", object->too_large});
         return;
     }
+    map_init(&overrides, random_system());
     const struct json *data = json_get(object->value, "data");
     for (const struct json *entry = json_first(data); entry; entry = json_next(entry))
-        read_override(c->all, entry, &list, &count);
+        read_override(c->all, entry, &overrides);
     const struct json *annotations = json_path(object->value, "metadata", "annotations", NULL);
-    size_t n_entries = count;
     for (const struct json *each = json_first(annotations); each; each = json_next(each))
-        read_record(each, n_entries, &list, &count);
+        read_record(each, &overrides);
     worker_records_see(host_records(c->all->host), object->value);
     struct source_item *item = source_items_at(&c->items, key, "ConfigMap " WORKERS_CONFIG_MAP);
     if (item)
         item->seen = true;
-    use_overrides(c->all, list, count);
+    use_overrides(c->all, &overrides);
 }
 
 static void remove_map(struct source_watch *c, const char *key) {
     source_items_remove(&c->items, key);
     worker_records_see(host_records(c->all->host), NULL);
-    use_overrides(c->all, NULL, 0);
+    use_overrides(c->all, NULL);
 }
 
 // A restored cluster may lack the cordons that were made since.
@@ -244,7 +222,7 @@ static void end_map_list(struct source_watch *c, bool restored) {
     if (there || (restored && c->all->n_overrides > 0))
         return;
     if (!c->all->overrides_known || c->all->n_overrides > 0)
-        use_overrides(c->all, NULL, 0);
+        use_overrides(c->all, NULL);
 }
 
 // Watches --------------------------------------------------------------------------------------------------------
@@ -352,7 +330,7 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
         return CLOCK_NEVER;
     if (!objects->overrides_absent && now.mono_ns < objects->begun_ns + UNKNOWN_NS)
         return objects->begun_ns + UNKNOWN_NS;
-    use_overrides(objects, NULL, 0);
+    use_overrides(objects, NULL);
     return now.mono_ns;
 }
 

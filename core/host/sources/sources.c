@@ -6,7 +6,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/sources/worker_source.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,20 +30,16 @@ struct sources {
     struct sources_options options;
     pthread_mutex_t mutex;
     struct source_list lists[WORKER_SOURCES]; // all under the mutex
-    struct worker_override *overrides;
-    size_t n_overrides;
-    bool overridden;    // the overrides are known
-    struct map holders; // of the names of workers that come from objects: which one, by name
+    struct map overrides;                     // blocks
+    bool overridden;                          // the overrides are known
+    struct map holders;                       // of the names of workers that come from objects; blocks
     enum removal removal;
     uint64_t told; // hash of the logged conflicts
 };
 
 // The result of a merge.
 struct merge {
-    struct worker_spec *specs;
-    size_t count;
-    struct source_note *notes;
-    size_t n_notes;
+    struct source_list list;
     struct map names; // the spec of each
     uint64_t conflicts;
     bool log, failed;
@@ -57,45 +52,21 @@ static void clear_list(struct source_list *list) {
 }
 
 struct holder {
-    char *name, *source;
+    const char *name, *source;
 };
-
-static void forget_holders(struct sources *sources) {
-    size_t cursor = 0;
-    for (struct holder *holder; (holder = map_next(&sources->holders, &cursor));) {
-        map_remove(&sources->holders, holder->name);
-        free(holder->name);
-        free(holder->source);
-        free(holder);
-    }
-}
 
 // Once the records are known. Without memory, the records decide again.
 static void remember_holders(struct sources *sources, const struct worker_spec *specs, size_t count) {
-    forget_holders(sources);
+    blocks_clear(&sources->holders);
     for (size_t i = 0; sources->overridden && i < count; i++) {
-        struct holder *holder = worker_source_has_objects(specs[i].source) ? calloc(1, sizeof *holder) : NULL;
-        if (!holder)
-            continue;
-        *holder = (struct holder){.name = strdup(specs[i].settings.name), .source = strdup(specs[i].origin_text)};
-        if (holder->name && holder->source && map_put(&sources->holders, holder->name, holder))
-            continue;
-        free(holder->name);
-        free(holder->source);
-        free(holder);
+        struct holder holder = {specs[i].settings.name, specs[i].origin_text};
+        if (worker_source_has_objects(specs[i].source))
+            (void)blocks_put(&sources->holders, &holder, sizeof holder, 2);
     }
 }
 
-static int compare_overrides(const void *a, const void *b) {
-    const struct worker_override *left = a, *right = b;
-    return strcmp(left->name, right->name);
-}
-
 const struct worker_override *sources_find_override(const struct sources *sources, const char *name) {
-    struct worker_override key = {.name = (char *)name};
-    return sources->n_overrides == 0
-               ? NULL
-               : bsearch(&key, sources->overrides, sources->n_overrides, sizeof *sources->overrides, compare_overrides);
+    return map_get(&sources->overrides, name);
 }
 
 // False: out of memory.
@@ -107,7 +78,7 @@ static bool apply_override(const struct sources *sources, struct worker_spec *sp
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)
         spec->drain = found->drain;
-    return text_set((char **)&spec->settings.recorded, found ? found->uid : NULL);
+    return text_set_filled((char **)&spec->settings.recorded, found ? found->uid : NULL);
 }
 
 // How good a claim to a name is: the configuration and the directory are the operator's own. Of objects, which others
@@ -119,7 +90,7 @@ static unsigned rank_of(const struct sources *sources, const struct worker_spec 
     const struct worker_override *record = sources_find_override(sources, spec->settings.name);
     if (holder && strcmp(holder->source, spec->origin_text) == 0)
         return SOURCE_SECRET;
-    return record && text_equal(record->source, spec->origin_text) ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
+    return record && strcmp(record->source, spec->origin_text) == 0 ? SOURCE_SECRET + 1 : SOURCE_SECRET + 2;
 }
 
 static bool goes_before(const struct sources *sources, const struct worker_spec *a, const struct worker_spec *b) {
@@ -145,7 +116,7 @@ static void note_conflict(struct merge *merge, const struct worker_spec *spec, c
     AUTO_TEXT problem = text_format("worker %s comes from %s already", spec->settings.name, winner);
     struct source_note note = {
         .origin_text = spec->origin_text, .name = (char *)spec->settings.name, .problem = problem};
-    if (!problem || !source_notes_add(&merge->notes, &merge->n_notes, &note)) {
+    if (!problem || !source_notes_add(&merge->list.notes, &merge->list.n_notes, &note)) {
         merge->failed = true;
         return;
     }
@@ -161,12 +132,12 @@ static void merge_spec(const struct sources *sources, const struct worker_spec *
         note_conflict(merge, spec, winner->origin_text);
         return;
     }
-    struct worker_spec *slot = array_next(&merge->specs, merge->count, sizeof *slot);
+    struct worker_spec *slot = array_next(&merge->list.specs, merge->list.count, sizeof *slot);
     if (!slot || !worker_spec_copy(spec, slot)) {
         merge->failed = true;
         return;
     }
-    merge->count++;
+    merge->list.count++;
     merge->failed |= !apply_override(sources, slot);
 }
 
@@ -180,13 +151,12 @@ static bool merge_all(const struct sources *sources, bool log, struct merge *mer
         for (size_t i = 0; i < list->count && !merge->failed; i++)
             merge_spec(sources, &list->specs[i], merge);
         for (size_t i = 0; i < list->n_notes && !merge->failed; i++)
-            merge->failed = !source_notes_add(&merge->notes, &merge->n_notes, &list->notes[i]);
+            merge->failed = !source_notes_add(&merge->list.notes, &merge->list.n_notes, &list->notes[i]);
     }
     map_free(&merge->names);
     if (!merge->failed)
         return true;
-    worker_specs_free(merge->specs, merge->count);
-    source_notes_free(merge->notes, merge->n_notes);
+    clear_list(&merge->list);
     return false;
 }
 
@@ -198,13 +168,11 @@ static void publish_workers(struct sources *sources) {
         return;
     }
     uint64_t conflicts = merge.conflicts;
-    remember_holders(sources, merge.specs, merge.count);
-    sources->options.apply(sources->options.ctx, merge.specs, merge.count, sources->removal);
-    sources->options.tell(sources->options.ctx, merge.notes, merge.n_notes);
-    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge)) {
-        worker_specs_free(merge.specs, merge.count);
-        source_notes_free(merge.notes, merge.n_notes);
-    }
+    remember_holders(sources, merge.list.specs, merge.list.count);
+    sources->options.apply(sources->options.ctx, merge.list.specs, merge.list.count, sources->removal);
+    sources->options.tell(sources->options.ctx, merge.list.notes, merge.list.n_notes);
+    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge))
+        clear_list(&merge.list);
     sources->told = conflicts;
 }
 
@@ -214,6 +182,7 @@ struct error *sources_new(const struct sources_options *options, struct sources 
         return error_no_memory();
     sources->options = *options;
     sources->told = TEXT_HASH;
+    map_init(&sources->overrides, random_system());
     map_init(&sources->holders, random_system());
     pthread_mutex_init(&sources->mutex, NULL);
     *out = sources;
@@ -225,9 +194,8 @@ void sources_free(struct sources *sources) {
         return;
     for (size_t s = 0; s < WORKER_SOURCES; s++)
         clear_list(&sources->lists[s]);
-    worker_overrides_free(sources->overrides, sources->n_overrides);
-    forget_holders(sources);
-    map_free(&sources->holders);
+    blocks_clear(&sources->overrides);
+    blocks_clear(&sources->holders);
     pthread_mutex_destroy(&sources->mutex);
     free(sources);
 }
@@ -240,13 +208,11 @@ void sources_set(struct sources *sources, enum worker_source source, struct work
     publish_workers(sources);
 }
 
-void sources_override(struct sources *sources, struct worker_override *list, size_t count) {
+void sources_override(struct sources *sources, struct map *overrides) {
     AUTO_LOCK(&sources->mutex);
-    worker_overrides_free(sources->overrides, sources->n_overrides);
-    sources->overrides = list;
-    sources->n_overrides = count;
-    if (count > 0)
-        qsort(list, count, sizeof *list, compare_overrides);
+    blocks_clear(&sources->overrides);
+    if (overrides)
+        sources->overrides = *overrides;
     sources->overridden = true;
     publish_workers(sources);
 }
@@ -267,4 +233,14 @@ struct error *sources_set_config(struct sources *sources, const struct config *c
     }
     sources_set(sources, SOURCE_CONFIG, specs, count, NULL, 0);
     return NULL;
+}
+
+struct error *worker_source_read(enum worker_source source, const struct json *object,
+                                 const struct config_workers_from *from, struct worker_spec *out) {
+    const struct worker_source_kind *kind = worker_source_kinds[source];
+    *out = (struct worker_spec){.source = source, .origin_text = worker_object_text(kind->name, object)};
+    struct error *error = out->origin_text ? kind->read(object, from, out) : error_no_memory();
+    if (error)
+        worker_spec_clear(out);
+    return error;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/tokens/token_life.h"
+#include "core/host/tokens/tokens.h"
 
-#include "core/base/clock.h"
 #include "core/base/text.h"
 
 #include <string.h>

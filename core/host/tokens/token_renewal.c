@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/tokens/token_renewal.h"
+#include "core/host/tokens/tokens.h"
 
 #include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/tokens/token_job.h"
-#include "core/kube/client/client.h"
+#include "core/base/thread.h"
+#include "core/host/io/blocking_client.h"
+#include "core/host/sources/worker_objects.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/client/ask.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -19,12 +22,26 @@
 #define LIFE_MIN_S 600              // of a TokenRequest
 #define LEAST_NS (2 * CLOCK_MINUTE) // between renewals, for tokens of any lifetime
 
-struct renewal {
+// One TokenRequest to a worker, on a detached thread: the renewal may leave before the end of the request.
+struct token_job {
+    const char *namespace_, *account;
+    int64_t seconds;
+    struct endpoint *endpoint;
+    void (*wake)(void *ctx); // at the end of the request, unless the renewal has left
+    void *ctx;
+    pthread_mutex_t mutex;
+    unsigned users; // under the mutex, like the rest: the thread and the renewal
+    bool done;
+    char *token;
+    struct error *error;
+};
+
+struct renewal {     // one block with its texts
+    const char *key; // "wharf-system/w1"
+    const char *secret_namespace, *secret_name, *version;
+    const char *account_namespace, *account;
+    const char *kubeconfig, *context;
     struct renewals *all;
-    char *key; // "wharf-system/w1"
-    char *secret_namespace, *secret_name, *version;
-    char *account_namespace, *account;
-    char *kubeconfig, *context;
     struct exec_policy *policy;
     struct token_life life;
     int64_t retry_ns, wait_ns; // after a failure; 0: none
@@ -33,6 +50,7 @@ struct renewal {
     uint64_t request;          // the patch is in flight; 0: neither
     bool patched;              // and accepted: the watch will show the change
 };
+#define RENEWAL_TEXTS 8
 
 struct renewals {
     struct renewals_options options;
@@ -40,18 +58,56 @@ struct renewals {
     struct client *client;
 };
 
+static void job_free(struct token_job *job) {
+    endpoint_free(job->endpoint);
+    pthread_mutex_destroy(&job->mutex);
+    error_free(job->error);
+    free(job->token);
+    free(job);
+}
+
+static void job_release(struct token_job *job) {
+    pthread_mutex_lock(&job->mutex);
+    bool last = --job->users == 0;
+    pthread_mutex_unlock(&job->mutex);
+    if (last)
+        job_free(job);
+}
+
+static struct error *request_token(struct token_job *job, char **token) {
+    __attribute__((cleanup(blocking_client_close))) struct blocking_client client = {.client = NULL};
+    __attribute__((cleanup(token_request_clear))) struct token_request wanted = {.body = NULL};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {0};
+    int64_t expires_ns;
+    TRY(blocking_client_open(TAKE(job->endpoint), "worker", NULL, &client));
+    TRY(token_request_make(job->namespace_, job->account, job->seconds, NULL, &wanted));
+    TRY(ask(client.client, &wanted.request, &response));
+    return token_request_read(&response, token, &expires_ns);
+}
+
+static void *job_main(void *arg) {
+    struct token_job *job = arg;
+    char *token = NULL;
+    struct error *error = request_token(job, &token);
+    pthread_mutex_lock(&job->mutex);
+    job->done = true;
+    job->token = token;
+    job->error = error;
+    if (job->users > 1)
+        job->wake(job->ctx);
+    pthread_mutex_unlock(&job->mutex);
+    job_release(job);
+    return NULL;
+}
+
 static void renewal_free(struct renewal *renewal) {
     if (!renewal)
         return;
     if (renewal->request && renewal->all->client)
         client_cancel(renewal->all->client, renewal->request);
-    token_job_leave(renewal->job);
+    if (renewal->job)
+        job_release(renewal->job);
     exec_policy_free(renewal->policy);
-    char *const texts[] = {renewal->key,     renewal->secret_namespace,  renewal->secret_name,
-                           renewal->version, renewal->account_namespace, renewal->account,
-                           renewal->context, renewal->kubeconfig};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
     free(renewal);
 }
 
@@ -89,41 +145,35 @@ void renewals_forget(struct renewals *renewals, const char *key) {
     renewal_free(map_remove(&renewals->list, key));
 }
 
-static bool fill_renewal(struct renewal *renewal, const char *key, const struct json *secret,
-                         const struct worker_spec *spec, const struct exec_policy *policy) {
-    return text_set(&renewal->key, key) && text_set(&renewal->secret_namespace, object_namespace(secret)) &&
-           text_set(&renewal->secret_name, object_name(secret)) &&
-           text_set(&renewal->version, object_version(secret)) &&
-           text_set(&renewal->kubeconfig, spec->kubeconfig_text) &&
-           text_set(&renewal->context, spec->context ? spec->context : "") &&
-           exec_policy_copy(policy, &renewal->policy);
-}
-
 struct error *renewals_see(struct renewals *renewals, const char *key, const struct json *secret,
                            const struct worker_spec *spec, const struct token_life *life,
                            const struct exec_policy *policy) {
-    AUTO_TEXT namespace_ = NULL;
-    AUTO_TEXT account = NULL;
+    char namespace_[64];
+    const char *account = NULL;
     const struct renewal *former = map_get(&renewals->list, key);
     int64_t begun_ns = former ? former->begun_ns : 0;
     renewals_forget(renewals, key);
-    struct error *error = worker_secret_account(secret, &namespace_, &account);
+    struct error *error = worker_secret_account(secret, namespace_, &account);
     if (error && error->code == ERROR_NOT_FOUND) {
         error_free(error);
         return NULL;
     }
     if (error || life->expires_wall_ns == 0)
         return error;
-    struct renewal *renewal = calloc(1, sizeof *renewal);
-    if (!renewal)
-        return error_no_memory();
-    *renewal = (struct renewal){.all = renewals,
-                                .account_namespace = TAKE(namespace_),
-                                .account = TAKE(account),
-                                .life = *life,
-                                .retry_ns = begun_ns > 0 ? begun_ns + LEAST_NS : 0,
-                                .begun_ns = begun_ns};
-    if (fill_renewal(renewal, key, secret, spec, policy) && map_put(&renewals->list, renewal->key, renewal))
+    const struct renewal fresh = {.key = key,
+                                  .secret_namespace = object_namespace(secret),
+                                  .secret_name = object_name(secret),
+                                  .version = object_version(secret),
+                                  .account_namespace = namespace_,
+                                  .account = account,
+                                  .kubeconfig = spec->kubeconfig_text,
+                                  .context = spec->context ? spec->context : "",
+                                  .all = renewals,
+                                  .life = *life,
+                                  .retry_ns = begun_ns > 0 ? begun_ns + LEAST_NS : 0,
+                                  .begun_ns = begun_ns};
+    struct renewal *renewal = struct_copy_with_texts(&fresh, sizeof fresh, RENEWAL_TEXTS);
+    if (renewal && exec_policy_copy(policy, &renewal->policy) && map_put(&renewals->list, renewal->key, renewal))
         return NULL;
     renewal_free(renewal);
     return error_no_memory();
@@ -183,17 +233,29 @@ static struct error *patch_secret(struct renewal *renewal, const char *token) {
     return client_submit(renewal->all->client, &request, on_patched, renewal, &renewal->request);
 }
 
-static struct error *request_token(struct renewal *renewal) {
-    struct endpoint *endpoint = NULL;
-    TRY(kubeconfig_parse(renewal->kubeconfig, strlen(renewal->kubeconfig), "kubeconfig", renewal->context,
-                         renewal->policy, &endpoint));
+static struct error *start_job(struct renewal *renewal) {
     int64_t seconds = (renewal->life.expires_wall_ns - renewal->life.issued_wall_ns) / CLOCK_SECOND;
-    struct token_job_options options = {.namespace_ = renewal->account_namespace,
-                                        .account = renewal->account,
-                                        .seconds = seconds > LIFE_MIN_S ? seconds : LIFE_MIN_S,
-                                        .wake = renewal->all->options.wake,
-                                        .ctx = renewal->all->options.ctx};
-    return token_job_start(endpoint, &options, &renewal->job);
+    struct token_job fresh = {.namespace_ = renewal->account_namespace,
+                              .account = renewal->account,
+                              .seconds = seconds > LIFE_MIN_S ? seconds : LIFE_MIN_S,
+                              .wake = renewal->all->options.wake,
+                              .ctx = renewal->all->options.ctx,
+                              .users = 2};
+    TRY(kubeconfig_parse(renewal->kubeconfig, strlen(renewal->kubeconfig), "kubeconfig", renewal->context,
+                         renewal->policy, &fresh.endpoint));
+    struct token_job *job = struct_copy_with_texts(&fresh, sizeof fresh, 2);
+    if (!job) {
+        endpoint_free(fresh.endpoint);
+        return error_no_memory();
+    }
+    pthread_mutex_init(&job->mutex, NULL);
+    int code = thread_start("token", 0, job_main, job, NULL);
+    if (code != 0) {
+        job_free(job);
+        return error_new(ERROR_IO, "cannot start a thread: %s", strerror(code));
+    }
+    renewal->job = job;
+    return NULL;
 }
 
 // NULL: the step succeeded.
@@ -204,11 +266,15 @@ static void end_step(struct renewal *renewal, struct error *error) {
 }
 
 static void end_job(struct renewal *renewal) {
-    AUTO_TEXT token = NULL;
-    struct error *error = NULL;
-    if (!token_job_result(renewal->job, &token, &error))
+    struct token_job *job = renewal->job;
+    pthread_mutex_lock(&job->mutex);
+    bool done = job->done;
+    AUTO_TEXT token = TAKE(job->token);
+    struct error *error = TAKE(job->error);
+    pthread_mutex_unlock(&job->mutex);
+    if (!done)
         return;
-    token_job_leave(TAKE(renewal->job));
+    job_release(TAKE(renewal->job));
     end_step(renewal, error ? error : patch_secret(renewal, token));
 }
 
@@ -225,7 +291,7 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
         return now.mono_ns + STANDBY_NS;
     if (now.mono_ns >= renewal->retry_ns) {
         renewal->begun_ns = now.mono_ns;
-        end_step(renewal, request_token(renewal));
+        end_step(renewal, start_job(renewal));
     }
     return renewal->job ? CLOCK_NEVER : renewal->retry_ns;
 }

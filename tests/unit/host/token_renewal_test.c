@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/tokens/token_renewal.h"
+#include "core/host/io/cluster_connection.h"
+#include "core/host/tokens/tokens.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

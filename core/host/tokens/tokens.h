@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renews the tokens in workers' Secrets: a TokenRequest to the worker with the expiring token, on a thread of its own,
-// then a patch of the Secret. On the management cluster's thread.
+// Bearer tokens of workers: the times of issue and expiry that a token contains (RFC 7519; not verified), and the
+// renewal of the tokens in workers' Secrets: a TokenRequest to the worker with the expiring token, on a thread of its
+// own, then a patch of the Secret. Renewals run on the management cluster's thread.
 #pragma once
 
-#include "core/host/io/cluster_connection.h"
-#include "core/host/sources/worker_objects.h"
+#include "core/base/clock.h"
+#include "core/json/json.h"
+
+struct cluster_connection;
+struct exec_policy;
+struct worker_spec;
+
+struct token_life {
+    int64_t issued_wall_ns, expires_wall_ns;
+};
+
+// False: not a JWT, or without exp. Without iat, a token counts as issued an hour before its expiry.
+bool token_life_read(const char *token, struct token_life *out); // NULL: false
+
+// The claims of a token, json_free(). False: not a JWT.
+bool token_claims_read(const char *token, struct json **out);
+
+// When to request the next token: at 80 % of the lifetime.
+int64_t token_life_renew_at(const struct token_life *life);
 
 struct renewals;
 // Another thread calls `wake` when renewals_tick has work. `trouble`: a renewal of the Secret "namespace/name" has
