@@ -4,8 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/engine/fence/fence.h"
 #include "core/host/host_internal.h"
-#include "core/host/memory_trim.h"
 
 #include <stdlib.h>
 
@@ -21,8 +21,47 @@ static struct moment now_and_alive(void *ctx) {
     return now;
 }
 
-static void before_event(void *ctx, const struct engine_event *event) {
-    host_log_event(ctx, event);
+static const char *kind_name(const struct host *host, const struct engine_event *event) {
+    return host_adapters(host)->kinds[event->kind]->plural_group;
+}
+
+static void log_contact(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {
+        [CONTACT_UNKNOWN] = "the state of the cluster is not known yet",
+        [CONTACT_GOOD] = "the cluster is reachable",
+        [CONTACT_SUSPECT] = "the cluster does not respond: nothing new is placed there until it does",
+        [CONTACT_LOST] = "the cluster is unreachable",
+        [CONTACT_REJECTED] = "the cluster rejects the host's credentials or rights: nothing new is placed there",
+    };
+    const char *text =
+        event->contact.repeated ? "no attempt to reach the cluster succeeds" : words[event->contact.state];
+    log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, text,
+               {"cluster", host->names[event->cluster]}, {"error", event->contact.problem});
+}
+
+static void log_state(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {[REFLECTOR_STARTING] = "starting",
+                                        [REFLECTOR_CONNECTED] = "connected",
+                                        [REFLECTOR_LOST] = "lost",
+                                        [REFLECTOR_ABSENT] = "kind is not served"};
+    bool good = event->watch.state == REFLECTOR_CONNECTED || event->watch.state == REFLECTOR_STARTING;
+    log_fields(good ? LOG_INFO : LOG_WARN, words[event->watch.state], {"cluster", host->names[event->cluster]},
+               {"kind", kind_name(host, event)}, {"error", event->watch.problem});
+}
+
+// Logs connection changes of the clusters.
+static void log_event(void *ctx, const struct engine_event *event) {
+    const struct host *host = ctx;
+    if (event->type == EVENT_CONTACT)
+        log_contact(host, event);
+    else if (event->type == EVENT_RESTORED)
+        log_fields(LOG_WARN,
+                   "resourceVersions went backwards: the cluster was restored or wiped, and its objects are listed "
+                   "again before anything is done",
+                   {"cluster", host->names[event->cluster]}, {"kind", kind_name(host, event)},
+                   {"error", event->problem});
+    else if (event->type == EVENT_STATE)
+        log_state(host, event);
 }
 
 static void post_own(void *ctx, struct engine_event *event) {
@@ -67,7 +106,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     atomic_init(&host->adapters, adapters);
     settings_init(host);
     host->trim_at_ns = CLOCK_NEVER;
-    host->turn = (struct turn){.now = now_and_alive, .before = before_event, .ctx = host};
+    host->turn = (struct turn){.now = now_and_alive, .before = log_event, .ctx = host};
     host->made_ns = clock_now().mono_ns;
     host->snapshot.started_wall_ns = clock_now().wall_ns;
     host->snapshot.notes.reload = (struct reload_note){.at_wall_ns = host->snapshot.started_wall_ns,
@@ -140,16 +179,17 @@ static struct error *start_engine(struct host *host, struct moment now) {
     return NULL;
 }
 
-// Returns memory to the system when the host is idle after many events.
-static void trim_when_idle(struct host *host, struct moment now, size_t events) {
-    host->churn += events;
-    if (events > 0)
-        host->trim_at_ns = host->churn >= HOST_TRIM_EVENTS ? now.mono_ns + HOST_TRIM_AFTER_NS : CLOCK_NEVER;
-    if (now.mono_ns < host->trim_at_ns)
-        return;
-    memory_trim_all();
-    host->churn = 0;
-    host->trim_at_ns = CLOCK_NEVER;
+// Hands each connection the shards with Leases for the guard that the connection renews (docs/fencing.md).
+static void assign_fences(struct host *host) {
+    for (size_t c = 1; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = host->clusters[c];
+        uint64_t renews = engine_has_worker(host->turn.engine, c) ? engine_renews(host->turn.engine, c) : 0;
+        if (!cluster->thread || (cluster->fenced == cluster->thread && cluster->renews == renews) ||
+            !cluster_thread_fence(cluster->thread, renews))
+            continue;
+        cluster->fenced = cluster->thread;
+        cluster->renews = renews;
+    }
 }
 
 static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
@@ -176,7 +216,7 @@ static void take_turn(struct host *host) {
     size_t events = turn_run(&host->turn, items);
     inbox_charge(host->inbox, host->turn.engine, clock_now().mono_ns);
     queries_run(host->queries, host->turn.engine);
-    fences_tick(host);
+    assign_fences(host);
     struct moment now = now_and_alive(host);
     snapshot_publish(host, now, false);
     trim_when_idle(host, now, events);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c (their
-// connections), host_workers.c (workers that come and go), host_settings.c (the live settings), host_snapshot.c (state
-// for other threads) and host_log.c (logged events).
+// connections), host_workers.c (workers that come and go), host_settings.c (the live settings) and host_snapshot.c
+// (state for other threads, and trimming).
 #pragma once
 
 #include "core/host/check/rights.h"
@@ -12,7 +12,6 @@
 #include "core/host/startup/startup.h"
 #include "core/host/turn/query.h"
 #include "core/host/turn/turn.h"
-#include "core/host/workers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -119,9 +118,6 @@ int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
 enum worker_policy workers_policy(const struct host_cluster *cluster);
 
-// host_fences.c
-void fences_tick(struct host *host); // hands each connection the shards whose guard Leases it renews
-
 // host_settings.c
 void settings_init(struct host *host);
 void settings_receive(struct host *host);                       // of host_configure, after the workers
@@ -131,6 +127,5 @@ const struct exec_policy *host_policy(const struct host *host); // on the engine
 // host_snapshot.c
 // Publishes a new snapshot if the last one is old enough, or if `force`.
 void snapshot_publish(struct host *host, struct moment now, bool force);
-
-// host_log.c
-void host_log_event(const struct host *host, const struct engine_event *event);
+// Returns memory to the system when the host is idle after many events.
+void trim_when_idle(struct host *host, struct moment now, size_t events);

@@ -93,30 +93,6 @@ static void place_waiting(struct host *host) {
     host->n_waiting = left;
 }
 
-// Leaves out unusable specs.
-static void drop_invalid(struct worker_spec *specs, size_t *count) {
-    size_t kept = 0;
-    for (size_t i = 0; i < *count; i++) {
-        struct worker_spec spec = specs[i];
-        const char *problem = NULL;
-        if (!spec.settings.name || !text_is_dns_label(spec.settings.name) ||
-            strcmp(spec.settings.name, "management") == 0)
-            problem =
-                "found an invalid name, expected at most 63 lower-case letters, digits and '-', and not management";
-        for (size_t j = 0; j < kept && !problem; j++)
-            if (strcmp(specs[j].settings.name, spec.settings.name) == 0)
-                problem = "found the name of another worker, expected each name once";
-        if (problem) {
-            log_fields(LOG_ERROR, "a worker is left out", {"cluster", spec.settings.name}, {"from", spec.origin_text},
-                       {"error", problem});
-            worker_spec_clear(&spec);
-        } else {
-            specs[kept++] = spec;
-        }
-    }
-    *count = kept;
-}
-
 static bool is_among(const struct host *host, const char *name) {
     for (size_t i = 0; i < host->n_waiting; i++)
         if (strcmp(host->waiting[i].settings.name, name) == 0)
@@ -153,7 +129,6 @@ static void receive_wanted(struct host *host) {
     pthread_mutex_unlock(&host->wanted_mutex);
     if (!is_new)
         return;
-    drop_invalid(specs, &count);
     worker_specs_free(host->waiting, host->n_waiting);
     host->waiting = specs;
     host->n_waiting = count;
