@@ -30,9 +30,6 @@ void visit_init(struct visit *visit, struct preflight *preflight, const struct w
 void visit_problem(struct visit *visit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool visit_error(struct visit *visit, struct error *error); // takes the error; false: none
 
-// The host's namespace in the management cluster.
-const char *visit_own_namespace(const struct visit *visit);
-
 // preflight_rights.c
 void visit_check_rights(struct visit *visit);
 

@@ -38,13 +38,6 @@ static struct error *check_permission(void *ctx, const struct access_review *per
     return NULL;
 }
 
-const char *visit_own_namespace(const struct visit *visit) {
-    const char *pods = visit->connection->endpoint->namespace_;
-    if (visit->preflight->config->namespace_)
-        return visit->preflight->config->namespace_;
-    return !visit->preflight->config->management.kubeconfig_path && pods && *pods != '\0' ? pods : RIGHTS_NAMESPACE;
-}
-
 // NULL: the whole cluster.
 static const char *namespace_of(const struct visit *visit, const struct right *right) {
     const struct config *config = visit->preflight->config;
@@ -57,7 +50,8 @@ static const char *namespace_of(const struct visit *visit, const struct right *r
         return NULL;
     if (!visit->management) // the Leases of fencing
         return config->fencing_namespace;
-    return leases && config->election.namespace_ ? config->election.namespace_ : visit_own_namespace(visit);
+    return leases && config->election.namespace_ ? config->election.namespace_
+                                                 : host_own_namespace(config, visit->connection);
 }
 
 // The rights to write may be limited to some namespaces.

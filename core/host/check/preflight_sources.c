@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers that the host would find, read once.
 #include "core/host/check/preflight_internal.h"
-#include "core/host/sources/sources.h"
+#include "core/host/startup/seal_source.h"
 
 #include "core/kube/client/ask.h"
 #include "core/kube/object/object.h"
@@ -94,7 +94,8 @@ void visit_read_sources(struct visit *visit) {
         const struct worker_source_kind *kind = worker_source_kinds[s];
         if (!kind->read || !kind->is_on(from))
             continue;
-        const char *within = kind->namespace_of ? kind->namespace_of(from) : visit_own_namespace(visit);
+        const char *within = kind->namespace_of ? kind->namespace_of(from)
+                                                : host_own_namespace(visit->preflight->config, visit->connection);
         const struct source_listing listing = {(enum worker_source)s, kind, within};
         visit->preflight->found[s].source = listing.source;
         char *next = NULL;

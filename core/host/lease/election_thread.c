@@ -80,35 +80,30 @@ struct gates *election_thread_gates(struct election_thread *thread) {
     return is_on(thread) ? &thread->gates : NULL;
 }
 
-static const char *namespace_of(const struct election_thread *thread) {
-    const struct config *config = thread->config;
-    if (config->election.namespace_ || config->namespace_)
-        return config->election.namespace_ ? config->election.namespace_ : config->namespace_;
-    const char *pods = thread->connection.endpoint->namespace_;
-    return config->management.kubeconfig_path || !pods || !*pods ? SEAL_SECRET_NAMESPACE : pods;
-}
-
 // Nothing depends on a Lease that is only observed: nine requests a minute are enough.
 static const struct config_election observed = {
     .lease_ns = 60 * CLOCK_SECOND, .renew_ns = 40 * CLOCK_SECOND, .retry_ns = 20 * CLOCK_SECOND};
 
 static struct error *make(struct election_thread *thread) {
     const struct config_election *config = is_on(thread) ? &thread->config->election : &observed;
-    return election_new(&(struct election_options){.mode = thread->state.mode,
-                                                   .transport = thread->connection.transport,
-                                                   .namespace_ = namespace_of(thread),
-                                                   .name = thread->name,
-                                                   .identity = thread->identity,
-                                                   .duration_ns = config->lease_ns,
-                                                   .renew_ns = config->renew_ns,
-                                                   .retry_ns = config->retry_ns,
-                                                   .shards = (uint32_t)thread->gates.count,
-                                                   .gates = is_on(thread) ? &thread->gates : NULL,
-                                                   .controller_name = thread->config->controller_name,
-                                                   .seed = random_system(),
-                                                   .post = thread->post,
-                                                   .ctx = thread->ctx},
-                        &thread->election);
+    const char *namespace_ = thread->config->election.namespace_;
+    return election_new(
+        &(struct election_options){.mode = thread->state.mode,
+                                   .transport = thread->connection.transport,
+                                   .namespace_ = namespace_ ? namespace_
+                                                            : host_own_namespace(thread->config, &thread->connection),
+                                   .name = thread->name,
+                                   .identity = thread->identity,
+                                   .duration_ns = config->lease_ns,
+                                   .renew_ns = config->renew_ns,
+                                   .retry_ns = config->retry_ns,
+                                   .shards = (uint32_t)thread->gates.count,
+                                   .gates = is_on(thread) ? &thread->gates : NULL,
+                                   .controller_name = thread->config->controller_name,
+                                   .seed = random_system(),
+                                   .post = thread->post,
+                                   .ctx = thread->ctx},
+        &thread->election);
 }
 
 static void publish(struct election_thread *thread) {

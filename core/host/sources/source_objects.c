@@ -268,13 +268,6 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     (void)text_set(&c->problem, problem);
 }
 
-static const char *own_namespace(const struct source_objects *objects) {
-    const char *pods = objects->scope->connection->endpoint->namespace_;
-    if (objects->config->namespace_)
-        return objects->config->namespace_;
-    return !objects->config->management.kubeconfig_path && pods && *pods ? pods : SEAL_SECRET_NAMESPACE;
-}
-
 static bool is_watched(const struct source_objects *objects, size_t index) {
     if (index == CONFIG_MAP)
         return objects->config;
@@ -288,7 +281,7 @@ static void open_watch(struct source_objects *objects, size_t index) {
     struct reflector_options options = cluster_watch_options(objects->scope, kind ? kind->plural : "configmaps");
     options.budget = NULL;
     options.meter = NULL;
-    options.namespace_ = own_namespace(objects);
+    options.namespace_ = host_own_namespace(objects->config, objects->scope->connection);
     options.field_selector = kind ? NULL : "metadata.name=" WORKERS_CONFIG_MAP;
     if (kind) {
         c->versions[0] = kind->version;
@@ -360,8 +353,10 @@ static int64_t step_watcher(void *state, struct moment now) {
     }
     next_ns = clock_earlier(next_ns, await_overrides(objects, now));
     if (objects->config) {
-        const struct worker_records_place place = {
-            .management = connection, .namespace_ = own_namespace(objects), .gate = host_gate(objects->host)};
+        const struct worker_records_place place = {.management = connection,
+                                                   .namespace_ =
+                                                       host_own_namespace(objects->config, objects->scope->connection),
+                                                   .gate = host_gate(objects->host)};
         next_ns = clock_earlier(next_ns, worker_records_tick(host_records(objects->host), &place, now));
     }
     return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));

@@ -27,11 +27,17 @@ enum seal_source seal_source_of(const struct config *config) {
     return config->management.kubeconfig_path ? SEAL_FROM_NOTHING : SEAL_FROM_DEFAULT_SECRET;
 }
 
+static const char *pod_namespace(const struct config *config, const char *own_namespace) {
+    bool is_pod = !config->management.kubeconfig_path && own_namespace && *own_namespace;
+    return is_pod ? own_namespace : SEAL_SECRET_NAMESPACE;
+}
+
 const char *seal_secret_namespace(const struct config *config, const char *own_namespace) {
-    if (config->seal.secret_namespace)
-        return config->seal.secret_namespace;
-    return config->management.kubeconfig_path || !own_namespace || !*own_namespace ? SEAL_SECRET_NAMESPACE
-                                                                                   : own_namespace;
+    return config->seal.secret_namespace ? config->seal.secret_namespace : pod_namespace(config, own_namespace);
+}
+
+const char *host_own_namespace(const struct config *config, const struct cluster_connection *management) {
+    return config->namespace_ ? config->namespace_ : pod_namespace(config, management->endpoint->namespace_);
 }
 
 const char *seal_secret_name(const struct config *config) {

@@ -4,6 +4,7 @@
 // thread, and retries until known.
 #pragma once
 
+#include "core/config/config.h"
 #include "core/engine/mirror/seal.h"
 #include "core/host/io/cluster_connection.h"
 
