@@ -40,6 +40,7 @@ struct source_objects {
     const struct cluster_scope *scope;
     struct config *config; // NULL: not yet
     struct source_watch watches[WATCHES];
+    struct client *client; // for the records and the renewals; NULL: not yet
     struct renewals *renewals;
     size_t n_overrides;
     bool overrides_known, overrides_lost, overrides_absent;
@@ -327,6 +328,23 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
     return now.mono_ns;
 }
 
+// Writes the records and renews tokens. Returns the time of the next call needed.
+static int64_t write_objects(struct source_objects *objects, struct moment now) {
+    if (!objects->config)
+        return CLOCK_NEVER;
+    if (!objects->client)
+        error_free(connection_client(objects->scope->connection, "management", &objects->client));
+    if (!objects->client)
+        return now.mono_ns + CLOCK_SECOND;
+    const struct worker_records_place place = {.management = objects->client,
+                                               .namespace_ =
+                                                   host_own_namespace(objects->config, objects->scope->connection),
+                                               .gate = host_gate(objects->host)};
+    int64_t next_ns = worker_records_tick(host_records(objects->host), &place, now);
+    next_ns = clock_earlier(next_ns, renewals_tick(objects->renewals, objects->client, now));
+    return clock_earlier(next_ns, client_tick(objects->client, now));
+}
+
 static struct error *start_watcher(const struct cluster_scope *scope, void **state) {
     struct source_objects *objects = *state;
     objects->scope = scope;
@@ -335,7 +353,6 @@ static struct error *start_watcher(const struct cluster_scope *scope, void **sta
 
 static int64_t step_watcher(void *state, struct moment now) {
     struct source_objects *objects = state;
-    const struct cluster_connection *connection = objects->scope->connection;
     pthread_mutex_lock(&objects->mutex);
     struct config *next = TAKE(objects->next);
     pthread_mutex_unlock(&objects->mutex);
@@ -351,15 +368,7 @@ static int64_t step_watcher(void *state, struct moment now) {
         if (i != CONFIG_MAP && objects->overrides_known && !c->watch.listing)
             source_items_publish(&c->items, objects->sources);
     }
-    next_ns = clock_earlier(next_ns, await_overrides(objects, now));
-    if (objects->config) {
-        const struct worker_records_place place = {.management = connection,
-                                                   .namespace_ =
-                                                       host_own_namespace(objects->config, objects->scope->connection),
-                                                   .gate = host_gate(objects->host)};
-        next_ns = clock_earlier(next_ns, worker_records_tick(host_records(objects->host), &place, now));
-    }
-    return clock_earlier(next_ns, renewals_tick(objects->renewals, connection, now));
+    return clock_earlier(next_ns, clock_earlier(await_overrides(objects, now), write_objects(objects, now)));
 }
 
 static void stop_watcher(void *state) {
@@ -371,6 +380,8 @@ static void stop_watcher(void *state) {
         close_watch(&objects->watches[i]);
     renewals_stop(objects->renewals);
     worker_records_stop(host_records(objects->host));
+    client_free(objects->client);
+    objects->client = NULL;
 }
 
 static void renewal_trouble(void *ctx, const char *key, const char *problem) {

@@ -9,7 +9,7 @@
 #include "core/config/config.h"
 #include "core/host/sources/worker_objects.h"
 
-struct cluster_connection;
+struct client;
 struct folder_watcher;
 struct gate;
 struct host;
@@ -179,12 +179,12 @@ bool worker_records_set(struct worker_records *records, const char *name, const 
 void worker_records_see(struct worker_records *records, const struct json *map);
 
 struct worker_records_place {
-    const struct cluster_connection *management;
+    struct client *management; // which belongs to the caller, and stays the same until worker_records_stop
     const char *namespace_;
     struct gate *gate; // no writes while closed; NULL: always open
 };
 // Writes the records that are due; returns the monotonic time of the next call needed.
 int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
                             struct moment now);
-// The connection is about to close.
+// The client is about to be freed.
 void worker_records_stop(struct worker_records *records);

@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
-#include "core/host/io/cluster_connection.h"
 #include "core/kube/client/client.h"
 
 #include <pthread.h>
@@ -33,13 +32,12 @@ struct worker_records {
     bool is_seen;          // the ConfigMap was read, or is known to be missing
     char *version;         // of the ConfigMap; NULL: there is none
     struct json *recorded; // its annotations, or NULL
-    struct client *client;
-    uint64_t request; // in flight; 0: none
-    int64_t now_ns;   // of the last tick
-    int64_t next_ns;  // time of the next permitted write
-    int64_t wait_ns;  // after a failure or a repeated write; 0: neither
-    bool again;       // the write in flight repeats a former one: the host does not fight another writer
-    enum reason told; // the last logged failure
+    uint64_t request;      // in flight; 0: none
+    int64_t now_ns;        // of the last tick
+    int64_t next_ns;       // time of the next permitted write
+    int64_t wait_ns;       // after a failure or a repeated write; 0: neither
+    bool again;            // the write in flight repeats a former one: the host does not fight another writer
+    enum reason told;      // the last logged failure
 };
 
 struct error *worker_records_new(struct worker_records **out) {
@@ -58,7 +56,6 @@ void worker_records_free(struct worker_records *records) {
     blocks_clear(&records->list);
     free(records->version);
     json_free(records->recorded);
-    client_free(records->client);
     pthread_mutex_destroy(&records->mutex);
     free(records);
 }
@@ -220,7 +217,7 @@ static struct error *write_records(struct worker_records *records, const struct 
                               .body = text,
                               .body_len = len,
                               .gate = place->gate};
-    return client_submit(records->client, &request, on_written, records, &records->request);
+    return client_submit(place->management, &request, on_written, records, &records->request);
 }
 
 // When there is nothing in flight.
@@ -241,11 +238,7 @@ static int64_t begin_write(struct worker_records *records, const struct worker_r
     struct json *annotations = collect_changes(records);
     if (!annotations)
         return CLOCK_NEVER;
-    struct error *error = NULL;
-    if (records->client)
-        error = write_records(records, place, annotations);
-    else
-        json_free(annotations);
+    struct error *error = write_records(records, place, annotations);
     if (error)
         report_failure(records, REASON_NOT_SENT, error_text(error));
     error_free(error);
@@ -255,18 +248,9 @@ static int64_t begin_write(struct worker_records *records, const struct worker_r
 int64_t worker_records_tick(struct worker_records *records, const struct worker_records_place *place,
                             struct moment now) {
     records->now_ns = now.mono_ns;
-    if (!records->client) {
-        struct error *error = connection_client(place->management, "management", &records->client);
-        error_free(error);
-        if (!records->client)
-            return now.mono_ns + GATHER_NS;
-    }
-    int64_t next_ns = records->request ? CLOCK_NEVER : begin_write(records, place, now);
-    return clock_earlier(next_ns, client_tick(records->client, now));
+    return records->request ? CLOCK_NEVER : begin_write(records, place, now);
 }
 
 void worker_records_stop(struct worker_records *records) {
-    client_free(records->client);
-    records->client = NULL;
     records->request = 0;
 }

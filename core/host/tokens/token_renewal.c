@@ -125,7 +125,6 @@ void renewals_stop(struct renewals *renewals) {
     struct renewal *renewal;
     while ((renewal = map_next(&renewals->list, &cursor)))
         renewal->request = 0;
-    client_free(renewals->client);
     renewals->client = NULL;
 }
 
@@ -296,19 +295,12 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
     return renewal->job ? CLOCK_NEVER : renewal->retry_ns;
 }
 
-int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now) {
+int64_t renewals_tick(struct renewals *renewals, struct client *management, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     size_t cursor = 0;
     struct renewal *renewal;
-    if (renewals->list.count == 0)
-        return CLOCK_NEVER;
-    if (!renewals->client) {
-        struct error *error = connection_client(management, "management", &renewals->client);
-        error_free(error);
-        if (!renewals->client)
-            return now.mono_ns + RETRY_FIRST_NS;
-    }
+    renewals->client = management;
     while ((renewal = map_next(&renewals->list, &cursor)))
         next_ns = clock_earlier(next_ns, tick_one(renewal, now));
-    return clock_earlier(next_ns, client_tick(renewals->client, now));
+    return next_ns;
 }

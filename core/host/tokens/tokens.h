@@ -7,7 +7,7 @@
 #include "core/base/clock.h"
 #include "core/json/json.h"
 
-struct cluster_connection;
+struct client;
 struct exec_policy;
 struct worker_spec;
 
@@ -44,6 +44,7 @@ struct error *renewals_see(struct renewals *renewals, const char *key, const str
 void renewals_forget(struct renewals *renewals, const char *key);
 
 // Performs the due work; returns the monotonic time of the next call needed.
-int64_t renewals_tick(struct renewals *renewals, const struct cluster_connection *management, struct moment now);
-// The connection is about to close.
+// `management` belongs to the caller, and stays the same until renewals_stop.
+int64_t renewals_tick(struct renewals *renewals, struct client *management, struct moment now);
+// The client is about to be freed.
 void renewals_stop(struct renewals *renewals);

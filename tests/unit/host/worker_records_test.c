@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/io/cluster_connection.h"
 #include "core/host/sources/sources.h"
+#include "core/kube/client/client.h"
 
 #include "core/base/log.h"
 #include "core/base/text.h"
@@ -13,7 +13,7 @@
 
 struct stage {
     struct fake_transport fake;
-    struct cluster_connection management;
+    struct client *client;
     struct worker_records *records;
     struct gate gate;
     int64_t now_ns;
@@ -23,23 +23,27 @@ static void begin(struct stage *stage) {
     log_setup(LOG_TEXT, LOG_ERROR);
     *stage = (struct stage){.now_ns = CLOCK_MINUTE};
     fake_init(&stage->fake);
-    stage->management.transport = &stage->fake.base;
     stage->gate.until_ns = CLOCK_NEVER;
     assert_null(worker_records_new(&stage->records));
+    assert_null(
+        client_new(&(struct client_options){.cluster = "management", .transport = &stage->fake.base}, &stage->client));
 }
 
 static void end(struct stage *stage) {
     worker_records_stop(stage->records);
     worker_records_free(stage->records);
+    client_free(stage->client);
     fake_free(&stage->fake);
 }
 
 // How many requests were sent in this time.
 static size_t run(struct stage *stage, int64_t duration_ns) {
     size_t before = stage->fake.count;
-    struct worker_records_place place = {.management = &stage->management, .namespace_ = "ours", .gate = &stage->gate};
-    for (int64_t until_ns = stage->now_ns + duration_ns; stage->now_ns <= until_ns; stage->now_ns += CLOCK_SECOND / 4)
+    struct worker_records_place place = {.management = stage->client, .namespace_ = "ours", .gate = &stage->gate};
+    for (int64_t until_ns = stage->now_ns + duration_ns; stage->now_ns <= until_ns; stage->now_ns += CLOCK_SECOND / 4) {
         (void)worker_records_tick(stage->records, &place, (struct moment){.mono_ns = stage->now_ns});
+        (void)client_tick(stage->client, (struct moment){.mono_ns = stage->now_ns});
+    }
     return stage->fake.count - before;
 }
 
