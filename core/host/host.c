@@ -149,12 +149,6 @@ void host_stop(struct host *host) {
     inbox_poke(host->inbox);
 }
 
-// Until startup is over, or the host is to stop.
-static void wait_for_startup(struct host *host) {
-    while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
-        event_items_free(inbox_take(host->inbox, CLOCK_NEVER));
-}
-
 static struct error *start_engine(struct host *host, struct moment now) {
     const struct config *config = host->current;
     const char *origin = startup_origin(host->startup);
@@ -222,13 +216,10 @@ static void take_turn(struct host *host) {
     trim_when_idle(host, now, events);
 }
 
-static size_t in_flight(const struct host *host) {
-    return engine_pending(host->turn.engine) + clusters_pending(host);
-}
-
 struct error *host_run(struct host *host) {
     struct error *error = NULL;
-    wait_for_startup(host);
+    while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
+        event_items_free(inbox_take(host->inbox, CLOCK_NEVER));
     if (startup_is_over(host->startup))
         error = start_engine(host, clock_now());
     if (!error && host->turn.engine) {
@@ -237,7 +228,7 @@ struct error *host_run(struct host *host) {
         engine_drain(host->turn.engine);
         snapshot_publish(host, clock_now(), true);
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
-        while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
+        while (engine_pending(host->turn.engine) + clusters_pending(host) > 0 && clock_now().mono_ns < until_ns)
             take_turn(host);
         election_thread_leave(host->election, STOP_LEAVE_NS);
     }

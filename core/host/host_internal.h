@@ -7,7 +7,6 @@
 #include "core/host/check/rights.h"
 #include "core/host/host.h"
 #include "core/host/io/cluster_thread.h"
-#include "core/host/lease/election_thread.h"
 #include "core/host/sources/sources.h"
 #include "core/host/startup/startup.h"
 #include "core/host/turn/query.h"
@@ -69,10 +68,12 @@ struct host {
     struct cluster_thread *management; // also of clusters[0], for other threads
     struct cluster_thread *closing;    // a list
     pthread_mutex_t wanted_mutex;
-    struct worker_spec *wanted; // under the mutex: the last set from host_set_workers, or NULL
-    size_t n_wanted;
-    enum removal wanted_removal;
-    bool is_wanted;                  // not taken yet
+    struct wanted_workers {
+        struct worker_spec *specs;
+        size_t count;
+        enum removal removal;
+        bool is_new;
+    } wanted;                        // under the mutex: of host_set_workers, until the engine's thread takes the set
     struct config *next;             // under the mutex: of host_configure, or NULL
     struct rights_features features; // under the mutex
     struct config *current;          // of the last host_configure: its settings and credential plugins apply
@@ -116,7 +117,6 @@ void cluster_threads_reap(struct host *host);
 void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
-enum worker_policy workers_policy(const struct host_cluster *cluster);
 
 // host_settings.c
 void settings_init(struct host *host);

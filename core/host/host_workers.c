@@ -13,23 +13,19 @@
 
 void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal) {
     pthread_mutex_lock(&host->wanted_mutex);
-    struct worker_spec *old = host->wanted;
-    size_t n_old = host->n_wanted;
-    host->wanted = specs;
-    host->n_wanted = count;
-    host->wanted_removal = removal;
-    host->is_wanted = true;
+    struct wanted_workers old = host->wanted;
+    host->wanted = (struct wanted_workers){specs, count, removal, true};
     pthread_mutex_unlock(&host->wanted_mutex);
-    worker_specs_free(old, n_old);
+    worker_specs_free(old.specs, old.count);
     inbox_poke(host->inbox);
 }
 
 void workers_free(struct host *host) {
-    worker_specs_free(host->wanted, host->n_wanted);
+    worker_specs_free(host->wanted.specs, host->wanted.count);
     worker_specs_free(host->waiting, host->n_waiting);
 }
 
-enum worker_policy workers_policy(const struct host_cluster *cluster) {
+static enum worker_policy policy_of(const struct host_cluster *cluster) {
     enum drain drain = cluster->spec.drain;
     if (cluster->state == CLUSTER_LEAVING) // drained by moving already: goes on
         return cluster->removal == REMOVAL_MOVE || drain == DRAIN_MOVE ? WORKER_DRAIN_MOVE : WORKER_DRAIN_FINISH;
@@ -119,32 +115,23 @@ static void begin_removals(struct host *host, enum removal removal) {
 
 static void receive_wanted(struct host *host) {
     pthread_mutex_lock(&host->wanted_mutex);
-    bool is_new = host->is_wanted;
-    host->is_wanted = false;
-    struct worker_spec *specs = is_new ? TAKE(host->wanted) : NULL;
-    size_t count = host->n_wanted;
-    enum removal removal = host->wanted_removal;
-    if (is_new)
-        host->n_wanted = 0;
+    struct wanted_workers wanted = host->wanted;
+    host->wanted = (struct wanted_workers){.specs = NULL};
     pthread_mutex_unlock(&host->wanted_mutex);
-    if (!is_new)
+    if (!wanted.is_new)
         return;
     worker_specs_free(host->waiting, host->n_waiting);
-    host->waiting = specs;
-    host->n_waiting = count;
-    begin_removals(host, removal);
-}
-
-// True: no log lines; at the start all workers are cordoned for a moment.
-static bool is_quiet(const struct host_cluster *cluster, enum worker_policy policy) {
-    return cluster->spec.awaits_overrides || (cluster->posted_awaiting && policy == WORKER_ACTIVE);
+    host->waiting = wanted.specs;
+    host->n_waiting = wanted.count;
+    begin_removals(host, wanted.removal);
 }
 
 // The settings for the engine; texts belong to the spec.
 static struct worker_settings settings_of(const struct host_cluster *cluster) {
     struct worker_settings settings = cluster->spec.settings;
-    settings.policy = workers_policy(cluster);
-    settings.quiet = is_quiet(cluster, settings.policy);
+    settings.policy = policy_of(cluster);
+    // No log lines: at the start all workers are cordoned for a moment.
+    settings.quiet = cluster->spec.awaits_overrides || (cluster->posted_awaiting && settings.policy == WORKER_ACTIVE);
     return settings;
 }
 

@@ -42,7 +42,6 @@ void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struc
 
 // The worker is disconnected: the state of the guard is unknown from now on.
 void fence_forget(struct engine *engine, size_t cluster);
-void fence_count(struct engine *engine, size_t cluster); // updates the statistics
 // Rule 2: the host keeps the mirrors in the worker until then, however long the worker is unreachable; 0: no such time.
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster);
 // The facts for decide().

@@ -201,12 +201,6 @@ static enum fence_request choose_request(struct fence_lease *lease) {
     return lease->todo && use_shard(lease, lease->todo) ? FENCE_RENEW : FENCE_READ;
 }
 
-bool fence_lease_has_left(const struct fence_lease *lease) {
-    struct fence_part part;
-    const char *rest = NULL;
-    return lease->leaves && lease->left && !lease->leaving && !peek_other(lease, &part, &rest);
-}
-
 uint32_t fence_lease_shard(const struct fence_lease *lease) {
     return lease->part.count == lease->shards ? lease->part.shard : 0;
 }

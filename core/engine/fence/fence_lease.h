@@ -77,7 +77,6 @@ void fence_lease_look(struct fence_lease *lease, struct moment now);
 // Fencing is disabled: releases the Leases of these shards, and Leases of another number of shards that the guard
 // watches; then does nothing. To be called again when the host holds other shards.
 void fence_lease_leave(struct fence_lease *lease, uint64_t shards, struct moment now);
-bool fence_lease_has_left(const struct fence_lease *lease);
 
 // The due request, with strings that are valid until the next call; FENCE_NONE: none before *at_ns.
 enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now, struct request *request,

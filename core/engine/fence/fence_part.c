@@ -11,12 +11,7 @@
 #include "core/engine/report/report.h"
 #include "core/engine/shard/shard_of.h"
 
-void fence_forget(struct engine *engine, size_t cluster) {
-    engine->clusters[cluster].fence.known = false;
-    fence_count(engine, cluster);
-}
-
-void fence_count(struct engine *engine, size_t cluster) {
+static void count_guards(struct engine *engine, size_t cluster) {
     const struct fence *fence = &engine->clusters[cluster].fence;
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
     bool enabled = engine->settings.fencing.enabled;
@@ -29,6 +24,11 @@ void fence_count(struct engine *engine, size_t cluster) {
         stats->guard_since_ns = engine->now.wall_ns;
     stats->guard = state;
     stats->guards = enabled && fence->known ? fence->news.guards : 0;
+}
+
+void fence_forget(struct engine *engine, size_t cluster) {
+    engine->clusters[cluster].fence.known = false;
+    count_guards(engine, cluster);
 }
 
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {
@@ -76,7 +76,7 @@ static void configure(struct engine *engine, const struct engine_settings *forme
         engine->clusters[c].fence = (struct fence){.news = {.sure_ns = engine->clusters[c].fence.news.sure_ns}};
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (!cluster_is_vacant(engine, c))
-            fence_count(engine, c);
+            count_guards(engine, c);
 }
 
 uint32_t engine_fence_epoch(const struct engine *engine) {
@@ -92,7 +92,7 @@ static void handle_news(struct engine *engine, struct engine_event *event) {
     fence->news = event->fence;
     fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
     report_change(engine, cluster, &before);
-    fence_count(engine, cluster);
+    count_guards(engine, cluster);
     if (before.known && before.news.guarded == fence->news.guarded && before.news.fencing == fence->news.fencing)
         for (size_t k = 0; k < engine->n_kinds; k++)
             cluster_refresh(engine, cluster, k);

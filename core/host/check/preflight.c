@@ -67,10 +67,6 @@ static void check_field(struct visit *visit, const struct kind *kind, const char
 
 #define LOOKED_AT "200" // objects of a kind
 
-static bool is_delegated(const struct kind *kind, const struct json *object) {
-    return text_equal(json_string(pointer_find(object, kind->abi.managed_by)), kind->managed_by);
-}
-
 static void check_rivals(struct visit *visit, const struct kind *kind, const char *version) {
     const wharf_kind *abi = &kind->abi;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
@@ -82,8 +78,8 @@ static void check_rivals(struct visit *visit, const struct kind *kind, const cha
     for (const struct json *item = listed ? json_first(json_get(response.value, "items")) : NULL; item;
          item = json_next(item)) {
         struct writers writers = writer_read(item, true, !(abi->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE));
-        if (kind->hybrid || !is_delegated(kind, item) || !writers.other ||
-            strcmp(writers.other_at, writers.recorded_at) < 0)
+        bool delegated = text_equal(json_string(pointer_find(item, abi->managed_by)), kind->managed_by);
+        if (kind->hybrid || !delegated || !writers.other || strcmp(writers.other_at, writers.recorded_at) < 0)
             continue;
         problems_add(&visit->warnings,
                      "%s (%s): %s wrote the status of %s %s/%s although it is delegated: a controller here seems to "
@@ -221,16 +217,14 @@ void visit_init(struct visit *visit, struct preflight *preflight, const struct w
     visit->server = connection->endpoint ? connection->endpoint->server : "";
 }
 
-static void start_visit(struct visit *visit) {
-    visit->started = visit->connection->endpoint && thread_start("check", 0, run_visit, visit, &visit->thread) == 0;
-    if (visit->connection->endpoint && !visit->started)
-        visit_problem(visit, "cannot be checked: no thread could be started");
-}
-
 // Checks clusters side by side, each with an initialized visit.
 static void run_visits(struct visit *visits, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        start_visit(&visits[i]);
+    for (struct visit *visit = visits; visit < visits + count; visit++) {
+        bool usable = visit->connection->endpoint;
+        visit->started = usable && thread_start("check", 0, run_visit, visit, &visit->thread) == 0;
+        if (usable && !visit->started)
+            visit_problem(visit, "cannot be checked: no thread could be started");
+    }
     for (size_t i = 0; i < count; i++)
         if (visits[i].started)
             pthread_join(visits[i].thread, NULL);

@@ -4,7 +4,6 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/lease/observed_leases.h"
 #include "core/kube/api/events.h"
 
 #include <stdio.h>
@@ -176,10 +175,6 @@ static bool is_drained(const struct lease_slot *slot, struct moment now) {
                      (slot->unknown_ns == 0 || now.mono_ns >= slot->unknown_ns + DRAIN_NS + LEAVE_NS));
 }
 
-static bool gate_closes(const struct lease_slot *slot, struct moment now) {
-    return slot->drains_ns > 0 && (now.mono_ns >= slot->drains_ns + DRAIN_NS || is_drained(slot, now));
-}
-
 static void report_lease(struct election *election, struct lease_slot *slot) {
     int64_t until_ns = slot->drains_ns > 0 ? 0 : slot->lease.until_ns;
     uint64_t term = slot->lease.term;
@@ -200,7 +195,8 @@ static void publish(struct election *election, struct moment now) {
     election->state.held = 0;
     for (uint32_t i = 0; i < election->options.shards; i++) {
         struct lease_slot *slot = &election->slots[i];
-        int64_t until_ns = gate_closes(slot, now) ? 0 : slot->lease.until_ns;
+        bool closes = slot->drains_ns > 0 && (now.mono_ns >= slot->drains_ns + DRAIN_NS || is_drained(slot, now));
+        int64_t until_ns = closes ? 0 : slot->lease.until_ns;
         if (gates)
             atomic_store(&gates->shards[i].until_ns, until_ns);
         any_ns = clock_later(any_ns, until_ns);
@@ -538,11 +534,6 @@ static int64_t send_requests(struct election *election, struct moment now) {
     return next_ns;
 }
 
-static void name_leader(struct election *election) {
-    const struct lease *lease = &election->slots[0].lease;
-    text_copy(election->state.leader, sizeof election->state.leader, has_members(election) ? "" : lease_holder(lease));
-}
-
 int64_t election_tick(struct election *election, struct moment now) {
     for (uint32_t i = 0; i < election->options.shards; i++)
         count_unknown(&election->slots[i], now);
@@ -552,7 +543,8 @@ int64_t election_tick(struct election *election, struct moment now) {
     give_back(election, now);
     publish(election, now);
     check_other(election, now);
-    name_leader(election);
+    text_copy(election->state.leader, sizeof election->state.leader,
+              has_members(election) ? "" : lease_holder(&election->slots[0].lease));
     remove_old(election, now);
     int64_t next_ns = send_requests(election, now);
     for (uint32_t i = 0; i < election->options.shards; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/lease/election_thread.h"
+#include "core/host/lease/election.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

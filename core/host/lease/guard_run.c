@@ -26,24 +26,23 @@ struct guarded_kind { // one kind, while the guard stops mirrors
     int64_t again_ns; // time of the next list after a failed request; CLOCK_NEVER: no list needed
 };
 
-struct stop { // a request about a mirror, waiting or in flight
+struct stop { // a request about a mirror, waiting or in flight; one block but for the body
+    const char *namespace_, *name, *uid, *version;
     struct stop *next;
     struct guarded_kind *watched; // NULL: the guard no longer watches the mirrors
     struct guard_run *run;
     size_t kind;
     bool deletes, submitted;
     uint64_t hash; // of its shard
-    char uid[64];
-    char *namespace_, *name, *body;
-    char version[64];
+    char *body;
 };
 
 struct guard_run {
     struct guard_run_options options;
     struct guard guard;
     struct client *client;
-    struct guarded_kind **watched; // of all kinds, or NULL
-    struct stop *stops;            // in the order of submission
+    struct guarded_kind *watched; // of all kinds, or NULL
+    struct stop *stops;           // in the order of submission
     size_t submitted;
     struct moment now;
     int64_t logged_ns; // the API server cannot be reached; 0: reachable
@@ -63,8 +62,6 @@ static void free_stop(struct stop *stop) {
             break;
         }
     stop->run->submitted -= stop->submitted;
-    free(stop->namespace_);
-    free(stop->name);
     free(stop->body);
     free(stop);
 }
@@ -194,20 +191,23 @@ static struct stop **stop_of(struct guard_run *run, const char *uid) {
 static void stop_mirror(struct guarded_kind *w, const struct json *object, bool deletes) {
     struct guard_run *run = w->run;
     struct stop **at = stop_of(run, object_uid(object));
-    struct stop *stop = *at ? NULL : calloc(1, sizeof *stop);
+    const struct stop fresh = {.namespace_ = object_namespace(object),
+                               .name = object_name(object),
+                               .uid = object_uid(object),
+                               .version = w->version,
+                               .watched = w,
+                               .run = run,
+                               .kind = w->kind,
+                               .deletes = deletes,
+                               .hash = guard_hash(run->options.kinds[w->kind], object)};
+    struct stop *stop = *at ? NULL : struct_copy_with_texts(&fresh, sizeof fresh, 4);
     if (!stop) {
         w->again_ns = clock_earlier(w->again_ns, run->now.mono_ns + AGAIN_NS);
         return;
     }
-    *stop = (struct stop){.watched = w, .run = run, .kind = w->kind, .deletes = deletes};
-    stop->hash = guard_hash(run->options.kinds[w->kind], object);
     *at = stop;
-    text_copy(stop->uid, sizeof stop->uid, object_uid(object));
-    text_copy(stop->version, sizeof stop->version, w->version);
-    stop->namespace_ = strdup(object_namespace(object));
-    stop->name = strdup(object_name(object));
     stop->body = stop_body(stop, object);
-    if (!stop->namespace_ || !stop->name || !stop->body)
+    if (!stop->body)
         drop(stop);
 }
 
@@ -241,11 +241,9 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
 static void free_watched(struct guard_run *run) {
     for (struct stop *stop = run->stops; stop; stop = stop->next)
         stop->watched = NULL;
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
-        if (run->watched[k])
-            reflector_free(run->watched[k]->reflector);
-        free(run->watched[k]);
-    }
+    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
+        if (run->watched[k].reflector)
+            reflector_free(run->watched[k].reflector);
     free(run->watched);
     run->watched = NULL;
 }
@@ -254,8 +252,8 @@ static struct error *watch_kind(struct guard_run *run, size_t kind) {
     const struct guard_run_options *options = &run->options;
     const wharf_kind *abi = &options->kinds[kind]->abi;
     AUTO_TEXT selector = text_format("%s=%s", MARK_ORIGIN, options->guard.origin);
-    struct guarded_kind *w = run->watched[kind] = calloc(1, sizeof *w);
-    if (!selector || !w)
+    struct guarded_kind *w = &run->watched[kind];
+    if (!selector)
         return error_no_memory();
     *w = (struct guarded_kind){.run = run, .kind = kind, .again_ns = CLOCK_NEVER};
     text_copy(w->version, sizeof w->version, abi->versions[0]);
@@ -383,7 +381,7 @@ static int64_t tick_watches(struct guard_run *run) {
     if (run->fencing && !run->watched)
         return run->now.mono_ns + AGAIN_NS;
     for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
-        struct guarded_kind *w = run->watched[k];
+        struct guarded_kind *w = &run->watched[k];
         if (w->again_ns <= run->now.mono_ns) {
             w->again_ns = CLOCK_NEVER;
             reflector_relist(w->reflector);
@@ -393,19 +391,13 @@ static int64_t tick_watches(struct guard_run *run) {
     return next_ns;
 }
 
-// The guard now stops mirrors of another shard too: mirrors that were seen before.
-static void list_again(struct guard_run *run) {
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
-        run->watched[k]->again_ns = run->now.mono_ns;
-}
-
 int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     run->now = now;
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
     log_changes(run, fencing);
     log_unreturned(run);
-    if (more)
-        list_again(run);
+    for (size_t k = 0; more && run->watched && k < run->options.n_kinds; k++)
+        run->watched[k].again_ns = now.mono_ns; // mirrors of another shard too, which were seen before
     if (fencing && !run->fencing)
         run->stopped = 0;
     run->fencing = fencing;

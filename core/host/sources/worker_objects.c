@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/selector.h"
 #include "core/base/text.h"
+#include "core/json/items.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"
 
@@ -217,20 +218,14 @@ struct error *worker_spec_check(struct worker_spec *spec, const struct exec_poli
     return error;
 }
 
-static struct json *find_entry(struct json *config, const char *section, const char *name) {
-    for (struct json *item = json_first(json_get(config, section)); item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
-}
-
 struct error *kubeconfig_with_token(const char *text, const char *context, const char *token, char **out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
     *out = NULL;
     TRY(yaml_parse("kubeconfig", text, strlen(text), &yaml));
     const char *wanted = context && *context ? context : json_string(json_get(yaml.value, "current-context"));
-    const struct json *used = json_get(find_entry(yaml.value, "contexts", wanted), "context");
-    struct json *user = json_get(find_entry(yaml.value, "users", json_string(json_get(used, "user"))), "user");
+    const struct json *used = json_get(json_find_item(json_get(yaml.value, "contexts"), "name", wanted), "context");
+    struct json *user =
+        json_get(json_find_item(json_get(yaml.value, "users"), "name", json_string(json_get(used, "user"))), "user");
     if (!json_is(user, JSON_OBJECT))
         return error_new(ERROR_INVALID, "kubeconfig: found no user in context %s, expected one with a token",
                          wanted ? wanted : "\"\"");

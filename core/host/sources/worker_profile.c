@@ -4,19 +4,13 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/sources/sources.h"
+#include "core/json/items.h"
 #include "core/kube/object/object.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME "cluster" // of all entries in the kubeconfig
-
-static const struct json *find_named(const struct json *list, const char *name) {
-    for (const struct json *item = json_first(list); item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
-}
 
 // credentialProviders is the deprecated name of accessProviders, which wins.
 static const struct json *find_access(const struct json *profile, const struct config_workers_from *from,
@@ -25,7 +19,7 @@ static const struct json *find_access(const struct json *profile, const struct c
     for (size_t p = 0; p < from->n_providers; p++)
         for (size_t f = 0; f < 2; f++) {
             const struct json *access =
-                find_named(json_path(profile, "status", fields[f], NULL), from->providers[p].name);
+                json_find_item(json_path(profile, "status", fields[f], NULL), "name", from->providers[p].name);
             if (!access)
                 continue;
             *provider = &from->providers[p];

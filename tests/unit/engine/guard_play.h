@@ -193,6 +193,16 @@ static void run_one(struct play *play, struct fence_lease *host, struct fence_ne
     }
 }
 
+// All Leases are released.
+static inline bool has_left(const struct fence_lease *lease) {
+    struct fence_part part;
+    const char *rest = lease->others_at;
+    bool others = false;
+    while (fence_list_next(&rest, &part))
+        others = others || part.count != lease->shards;
+    return lease->leaves && lease->left && !lease->leaving && !others;
+}
+
 static void run_host(struct play *play) {
     if (!play->host_gone)
         run_one(play, &play->host, &play->news);

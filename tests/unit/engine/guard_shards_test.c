@@ -220,13 +220,13 @@ static void replicas_give_back_their_shards_and_what_is_left_of_another_number(v
     fence_lease_leave(&play.others[1], 1, of_host(&play));
     fence_lease_leave(&play.others[2], 6, of_host(&play));
     pass(&play, CLOCK_SECOND);
-    assert_true(fence_lease_has_left(&play.others[1]) && fence_lease_has_left(&play.others[2]));
+    assert_true(has_left(&play.others[1]) && has_left(&play.others[2]));
     for (size_t i = 0; i < LEASES && play.leases[i]; i++)
         if (fence_lease_is_held(play.leases[i]))
             fail_msg("%s", object_name(play.leases[i]));
     fence_lease_leave(&play.others[1], 9, of_host(&play)); // takes shard 3 later
     pass(&play, CLOCK_SECOND);
-    assert_true(fence_lease_has_left(&play.others[1]));
+    assert_true(has_left(&play.others[1]));
     pass_without_stopping(&play, 20 * CLOCK_MINUTE);
     end(&play);
 }
