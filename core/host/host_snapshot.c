@@ -122,24 +122,21 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
     return NULL;
 }
 
-struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
-    pthread_mutex_lock(&host->snapshot_mutex);
+static struct error *copy_snapshot(struct host *host, struct host_snapshot *out) {
+    AUTO_LOCK(&host->snapshot_mutex);
     *out = host->snapshot;
-    struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
-    if (!error)
-        error = read_clusters(host, out);
-    struct error *told = reload_notes_copy(&host->snapshot.notes, &out->notes);
-    pthread_mutex_unlock(&host->snapshot_mutex);
-    if (!error)
-        error = told;
-    else
-        error_free(told);
-    if (!error)
-        error = name_clusters(out);
+    out->stats = (struct stats){0};
+    out->notes = (struct reload_notes){.sources = NULL};
+    TRY(stats_copy(&host->snapshot.stats, &out->stats));
+    TRY(reload_notes_copy(&host->snapshot.notes, &out->notes));
+    TRY(read_clusters(host, out));
+    return name_clusters(out);
+}
+
+struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
+    struct error *error = copy_snapshot(host, out);
     if (error) {
-        stats_free(&out->stats);
-        free(out->readings);
-        reload_notes_free(&out->notes);
+        host_snapshot_free(out);
         return error;
     }
     if (!out->running)

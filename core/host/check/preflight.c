@@ -185,10 +185,8 @@ static void check_cluster(struct visit *visit) {
 
 static void *run_visit(void *arg) {
     struct visit *visit = arg;
-    struct error *error = connection_open(visit->connection, NULL);
-    if (!error)
-        error = connection_client(visit->connection, visit->name, &visit->client);
-    if (!visit_error(visit, error))
+    if (!visit_error(visit, connection_open(visit->connection, NULL)) &&
+        !visit_error(visit, connection_client(visit->connection, visit->name, &visit->client)))
         check_cluster(visit);
     client_free(visit->client);
     return NULL;

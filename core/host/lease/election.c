@@ -36,10 +36,9 @@ struct lease_slot { // one Lease that this replica holds or tries to hold
     struct lease_call call;
     int64_t reported_until_ns; // to the engine
     uint64_t reported_term;
-    int64_t drains_ns;         // start of the release of the Lease; 0: the replica keeps the Lease
-    uint32_t unknown;          // requests that ended without an answer,
-    int64_t unknown_ns;        // time of the last one, with the precision of ticks
-    const struct json *listed; // in the list that is being read
+    int64_t drains_ns;  // start of the release of the Lease; 0: the replica keeps the Lease
+    uint32_t unknown;   // requests that ended without an answer,
+    int64_t unknown_ns; // time of the last one, with the precision of ticks
 };
 
 struct election {
@@ -381,10 +380,10 @@ static void on_answer(void *ctx, struct response *response) {
 static bool lease_call_ended(struct election *election, struct lease_call *call, struct moment now,
                              const struct response **response) {
     bool late = call->id && now.mono_ns >= deadline_ns(election, call->sent_ns);
-    if (late)
+    if (late) {
         client_cancel(election->client, call->id);
-    if (late)
         call->id = 0;
+    }
     *response = late ? NULL : &call->response;
     return late || call->answered;
 }
@@ -434,15 +433,11 @@ static void handle_answers(struct election *election, struct moment now) {
     }
 }
 
-static void find_listed(struct election *election, const struct json *list) {
-    for (size_t i = 0; i < election->n_slots; i++)
-        election->slots[i].listed = NULL;
-    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
-        const char *name = object_name(item);
-        for (size_t i = 0; i < election->n_slots; i++)
-            if (!election->slots[i].listed && strcmp(name, election->slots[i].lease.name) == 0)
-                election->slots[i].listed = item;
-    }
+static const struct json *find_listed(const struct json *list, const char *name) {
+    const struct json *item = json_first(json_get(list, "items"));
+    while (item && strcmp(object_name(item), name) != 0)
+        item = json_next(item);
+    return item;
 }
 
 static void handle_list(struct election *election, struct moment now) {
@@ -455,11 +450,10 @@ static void handle_list(struct election *election, struct moment now) {
         now.mono_ns + (response && reason_is_refusal(response->reason) ? 5 * retry_ns : retry_ns / 2);
     if (good && observed_leases_update(&election->observed, response->value, election->member_prefix, now)) {
         election->listed = true;
-        find_listed(election, response->value);
         for (size_t i = 0; i < election->n_slots; i++) {
             struct lease_slot *slot = &election->slots[i];
             bool was = slot->lease.mine;
-            lease_observe(&slot->lease, slot->listed, election->list.sent_ns, now);
+            lease_observe(&slot->lease, find_listed(response->value, slot->lease.name), election->list.sent_ns, now);
             log_change(election, slot, was);
         }
     }
@@ -514,10 +508,8 @@ static int64_t send_requests(struct election *election, struct moment now) {
     for (size_t i = 0; i < election->n_slots; i++) {
         struct lease_slot *slot = &election->slots[i];
         struct request request;
-        int64_t at_ns = CLOCK_NEVER;
+        int64_t at_ns = slot->call.id ? deadline_ns(election, slot->call.sent_ns) : CLOCK_NEVER;
         enum lease_request type = slot->call.id ? LEASE_NONE : lease_next(&slot->lease, now, &request, &at_ns);
-        if (slot->call.id)
-            at_ns = deadline_ns(election, slot->call.sent_ns);
         if (type == LEASE_NONE)
             next_ns = clock_earlier(next_ns, at_ns);
         if (type == LEASE_NONE || type == LEASE_GET)

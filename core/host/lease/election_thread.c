@@ -33,6 +33,7 @@ struct election_thread {
     pthread_cond_t changed;
     struct election_state state; // under the mutex,
     bool left;                   // like this
+    struct gate shard_gates[];
 };
 
 // Lower-case letters, digits and '-': part of a Lease's name.
@@ -52,16 +53,13 @@ static bool is_on(const struct election_thread *thread) {
 
 struct error *election_thread_new(const struct config *config, void (*post)(void *ctx, struct engine_event *event),
                                   void *ctx, struct election_thread **out) {
-    struct election_thread *thread = calloc(1, sizeof *thread);
+    size_t shards = (size_t)config->election.shards;
+    struct election_thread *thread = calloc(1, sizeof *thread + shards * sizeof *thread->gates.shards);
     if (!thread)
         return error_no_memory();
     *thread = (struct election_thread){.config = config, .post = post, .ctx = ctx};
-    thread->gates.count = (size_t)config->election.shards;
-    thread->gates.shards = calloc(thread->gates.count, sizeof *thread->gates.shards);
-    if (!thread->gates.shards) {
-        free(thread);
-        return error_no_memory();
-    }
+    thread->gates.count = shards;
+    thread->gates.shards = thread->shard_gates;
     make_identity(thread->identity);
     pthread_mutex_init(&thread->mutex, NULL);
     clock_condition_init(&thread->changed);
@@ -132,13 +130,9 @@ static int64_t tick(void *ctx, struct moment now) {
 }
 
 static struct error *open_connection(struct election_thread *thread, const struct exec_policy *policy) {
-    struct error *error =
-        connection_load(&thread->connection, &thread->config->management, policy, clock_now().wall_ns);
-    if (!error)
-        error = connection_open(&thread->connection, NULL);
-    if (!error)
-        error = loop_start("lease", thread->connection.transport, tick, thread, &thread->loop);
-    return error;
+    TRY(connection_load(&thread->connection, &thread->config->management, policy, clock_now().wall_ns));
+    TRY(connection_open(&thread->connection, NULL));
+    return loop_start("lease", thread->connection.transport, tick, thread, &thread->loop);
 }
 
 void election_thread_start(struct election_thread *thread, const char *origin, const struct exec_policy *policy) {
@@ -165,10 +159,9 @@ static void drop(void *ctx) {
 }
 
 static void wait_until_left(struct election_thread *thread, int64_t for_ns) {
-    int64_t at_ns = clock_ticks() + for_ns;
-    struct timespec until = {.tv_sec = (time_t)(at_ns / CLOCK_SECOND), .tv_nsec = (long)(at_ns % CLOCK_SECOND)};
+    int64_t until_ns = clock_ticks() + for_ns;
     AUTO_LOCK(&thread->mutex);
-    while (!thread->left && pthread_cond_timedwait(&thread->changed, &thread->mutex, &until) == 0)
+    while (!thread->left && clock_condition_wait(&thread->changed, &thread->mutex, until_ns - clock_ticks()))
         continue;
     if (!thread->left && is_on(thread))
         log_plain(LOG_WARN, "the Lease could not be released in time and has to expire");
@@ -196,6 +189,5 @@ void election_thread_free(struct election_thread *thread) {
     connection_close(&thread->connection);
     pthread_mutex_destroy(&thread->mutex);
     pthread_cond_destroy(&thread->changed);
-    free(thread->gates.shards);
     free(thread);
 }

@@ -70,12 +70,6 @@ static uint64_t address_of(const struct endpoint *endpoint) {
     return hash;
 }
 
-static struct error *read_placement(const char *path, struct worker_spec *out) {
-    AUTO_BUFFER(text, FILE_MAX);
-    TRY(text_read_regular_file(path, FILE_MAX, &text));
-    return worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
-}
-
 static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
@@ -85,17 +79,14 @@ static struct error *read_spec(const struct exec_policy *policy, const char *fil
     if (!out->settings.name || !out->origin_text || !out->kubeconfig_path)
         return error_no_memory();
     struct endpoint *endpoint = NULL;
-    struct error *error = check_name(out->settings.name);
-    if (!error)
-        error = check_file(path);
-    if (!error)
-        error = kubeconfig_load(path, NULL, policy, &endpoint);
-    if (!error)
-        error = read_placement(path, out);
-    if (endpoint)
-        out->revision = address_of(endpoint);
+    TRY(check_name(out->settings.name));
+    TRY(check_file(path));
+    TRY(kubeconfig_load(path, NULL, policy, &endpoint));
+    out->revision = address_of(endpoint);
     endpoint_free(endpoint);
-    return error;
+    AUTO_BUFFER(text, FILE_MAX);
+    TRY(text_read_regular_file(path, FILE_MAX, &text));
+    return worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
 }
 
 static void read_file(struct source_folder *folder, const char *file) {
@@ -120,12 +111,7 @@ static void scan_folder(void *ctx, bool forced) {
     (void)forced;
     struct source_folder *folder = ctx;
     DIR *handle = opendir(folder->directory);
-    if (!handle) {
-        if (folder->read)
-            log_fields(LOG_WARN, "directory of workers cannot be read: its workers stay as they were",
-                       {"directory", folder->directory}, {"error", strerror(errno)});
-        folder->items.changed |= !folder->read; // an empty set replaces that of another directory
-    } else {
+    if (handle) {
         const struct dirent *entry;
         source_items_unsee(&folder->items);
         while ((entry = readdir(handle)))
@@ -133,8 +119,11 @@ static void scan_folder(void *ctx, bool forced) {
                 read_file(folder, entry->d_name);
         closedir(handle);
         source_items_sweep(&folder->items);
-        folder->items.changed |= !folder->read;
+    } else if (folder->read) {
+        log_fields(LOG_WARN, "directory of workers cannot be read: its workers stay as they were",
+                   {"directory", folder->directory}, {"error", strerror(errno)});
     }
+    folder->items.changed |= !folder->read; // an empty set replaces that of another directory
     folder->read = true;
     source_items_publish(&folder->items, folder->sources);
 }

@@ -44,12 +44,12 @@ struct source_objects {
     struct renewals *renewals;
     size_t n_overrides;
     bool overrides_known, overrides_lost, overrides_absent;
+    bool map_listed;  // the present list has the ConfigMap
     int64_t begun_ns; // 0: not yet
 };
 
-static const char *title_of(const struct source_watch *c) {
-    size_t index = (size_t)(c - c->all->watches);
-    return index == CONFIG_MAP ? "ConfigMap " WORKERS_CONFIG_MAP : worker_source_kinds[index]->title;
+static bool is_map(const struct source_watch *c) {
+    return c == &c->all->watches[CONFIG_MAP];
 }
 
 static const struct worker_source_kind *kind_of(const struct source_watch *c) {
@@ -130,6 +130,7 @@ static void on_listing(void *ctx, const char *version) {
     struct source_watch *c = ctx;
     (void)version;
     source_items_unsee(&c->items);
+    c->all->map_listed &= !is_map(c);
 }
 
 static void end_worker_list(struct source_watch *c, bool restored) {
@@ -201,23 +202,21 @@ static void see_map(struct source_watch *c, const char *key, const struct object
     for (const struct json *each = json_first(annotations); each; each = json_next(each))
         read_record(each, &overrides);
     worker_records_see(host_records(c->all->host), object->value);
-    struct source_item *item = source_items_at(&c->items, key, "ConfigMap " WORKERS_CONFIG_MAP);
-    if (item)
-        item->seen = true;
+    (void)key;
+    c->all->map_listed = true;
     use_overrides(c->all, &overrides);
 }
 
 static void remove_map(struct source_watch *c, const char *key) {
-    source_items_remove(&c->items, key);
+    (void)key;
+    c->all->map_listed = false;
     worker_records_see(host_records(c->all->host), NULL);
     use_overrides(c->all, NULL);
 }
 
 // A restored cluster may lack the cordons that were made since.
 static void end_map_list(struct source_watch *c, bool restored) {
-    bool there = false;
-    for (size_t i = 0; i < c->items.count; i++)
-        there |= c->items.list[i].seen;
+    bool there = c->all->map_listed;
     if (!there)
         worker_records_see(host_records(c->all->host), NULL);
     if (there || (restored && c->all->n_overrides > 0))
@@ -227,10 +226,6 @@ static void end_map_list(struct source_watch *c, bool restored) {
 }
 
 // Watches --------------------------------------------------------------------------------------------------------
-
-static bool is_map(const struct source_watch *c) {
-    return c == &c->all->watches[CONFIG_MAP];
-}
 
 static char *key_of(const struct object *object) {
     return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
@@ -265,7 +260,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     if (problem && !text_equal(problem, c->problem))
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
-                   {"from", title_of(c)}, {"error", problem});
+                   {"from", is_map(c) ? "ConfigMap " WORKERS_CONFIG_MAP : kind_of(c)->title}, {"error", problem});
     (void)text_set(&c->problem, problem);
 }
 

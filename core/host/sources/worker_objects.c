@@ -170,6 +170,12 @@ void blocks_clear(struct map *blocks) {
     map_free(blocks);
 }
 
+bool drain_read(const char *text, enum drain *out) {
+    bool finish = text_equal(text, "finish"), move = text_equal(text, "move");
+    *out = finish ? DRAIN_FINISH : move ? DRAIN_MOVE : DRAIN_NO;
+    return finish || move || !text || !*text;
+}
+
 static struct error *read_order(const struct json *member, struct worker_override *out) {
     const char *key = json_key(member), *text = json_string(member);
     if (strcmp(key, "cordoned") == 0 && json_is(member, JSON_BOOL)) {
@@ -177,10 +183,8 @@ static struct error *read_order(const struct json *member, struct worker_overrid
         out->cordoned = json_bool(member, false);
         return NULL;
     }
-    if (strcmp(key, "drain") == 0 && (json_is(member, JSON_NULL) || text_equal(text, "") ||
-                                      text_equal(text, "finish") || text_equal(text, "move"))) {
+    if (strcmp(key, "drain") == 0 && (json_is(member, JSON_NULL) || text) && drain_read(text, &out->drain)) {
         out->sets_drain = true;
-        out->drain = text_equal(text, "finish") ? DRAIN_FINISH : text_equal(text, "move") ? DRAIN_MOVE : DRAIN_NO;
         return NULL;
     }
     return error_new(ERROR_INVALID,

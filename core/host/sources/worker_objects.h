@@ -35,6 +35,9 @@ struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struc
 struct error *worker_spec_check(struct worker_spec *spec, const struct exec_policy *policy, int64_t wall_ns,
                                 struct token_life *life, bool *usable);
 
+// "finish", "move", "" or NULL; false: another text.
+bool drain_read(const char *text, enum drain *out);
+
 // An entry of the ConfigMap wharf-workers, and the host's record there (sources.h).
 struct worker_override {
     const char *name;

@@ -93,10 +93,9 @@ static struct error *read_policy(const struct json *secret, struct worker_spec *
     if (cordoned && strcmp(cordoned, "true") != 0 && strcmp(cordoned, "false") != 0)
         return error_new(ERROR_INVALID,
                          "annotation wharf.dev/cordoned: found \"%.40s\", expected \"true\" or \"false\"", cordoned);
-    if (drain && *drain && strcmp(drain, "finish") != 0 && strcmp(drain, "move") != 0)
+    if (!drain_read(drain, &out->drain))
         return error_new(ERROR_INVALID, "annotation wharf.dev/drain: found \"%.40s\", expected finish or move", drain);
     out->cordoned = text_equal(cordoned, "true");
-    out->drain = text_equal(drain, "finish") ? DRAIN_FINISH : text_equal(drain, "move") ? DRAIN_MOVE : DRAIN_NO;
     return NULL;
 }
 
