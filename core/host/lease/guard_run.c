@@ -7,8 +7,9 @@
 #include "core/engine/mirror/mirror.h"
 #include "core/engine/shard/shard_hash.h"
 #include "core/engine/store/throttle.h"
-#include "core/kube/watch/reflector.h"
+#include "core/host/watchers/object_watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +19,10 @@
 #define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until the first log line
 #define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and between later ones
 
-struct guarded_kind { // one kind, while the guard stops mirrors
+struct guarded_kind { // one kind, watched while the guard stops mirrors
     struct guard_run *run;
     size_t kind;
-    struct reflector *reflector;
+    struct object_watch watch;
     char version[64]; // served
     int64_t again_ns; // time of the next list after a failed request; CLOCK_NEVER: no list needed
 };
@@ -29,7 +30,7 @@ struct guarded_kind { // one kind, while the guard stops mirrors
 struct stop { // a request about a mirror, waiting or in flight; one block but for the body
     const char *namespace_, *name, *uid, *version;
     struct stop *next;
-    struct guarded_kind *watched; // NULL: the guard no longer watches the mirrors
+    struct guarded_kind *watched;
     struct guard_run *run;
     size_t kind;
     bool deletes, submitted;
@@ -41,7 +42,8 @@ struct guard_run {
     struct guard_run_options options;
     struct guard guard;
     struct client *client;
-    struct guarded_kind *watched; // of all kinds, or NULL
+    char selector[128];
+    struct guarded_kind *watched; // of all kinds
     struct stop *stops;           // in the order of submission
     size_t submitted;
     struct moment now;
@@ -80,8 +82,7 @@ static void log_failure(struct guard_run *run, const char *object, const char *k
 }
 
 static void try_again(struct stop *stop) {
-    if (stop->watched)
-        stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
+    stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
 }
 
 // The host may have renewed its Lease since the decision. If the Lease expires again, the guard lists the mirrors
@@ -218,12 +219,6 @@ static void on_seen(void *ctx, struct object *object) {
         guard_judge(&run->guard, run->options.kinds[w->kind], object->value, run->now, object->too_large);
     if (run->fencing && verdict != GUARD_LEAVES_IT)
         stop_mirror(w, object->value, verdict == GUARD_DELETES_IT);
-    object_free(object);
-}
-
-static void on_gone(void *ctx, struct object *object) {
-    (void)ctx;
-    object_free(object);
 }
 
 static void on_version(void *ctx, const char *version) {
@@ -238,48 +233,23 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
                    {"kind", w->run->options.kinds[w->kind]->plural_group}, {"error", problem});
 }
 
-static void free_watched(struct guard_run *run) {
-    for (struct stop *stop = run->stops; stop; stop = stop->next)
-        stop->watched = NULL;
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
-        if (run->watched[k].reflector)
-            reflector_free(run->watched[k].reflector);
-    free(run->watched);
-    run->watched = NULL;
-}
-
-static struct error *watch_kind(struct guard_run *run, size_t kind) {
+static void init_watch(struct guard_run *run, size_t kind) {
     const struct guard_run_options *options = &run->options;
     const wharf_kind *abi = &options->kinds[kind]->abi;
-    AUTO_TEXT selector = text_format("%s=%s", MARK_ORIGIN, options->guard.origin);
     struct guarded_kind *w = &run->watched[kind];
-    if (!selector)
-        return error_no_memory();
     *w = (struct guarded_kind){.run = run, .kind = kind, .again_ns = CLOCK_NEVER};
     text_copy(w->version, sizeof w->version, abi->versions[0]);
-    struct reflector_handler handler = {
-        .listing = on_version, .seen = on_seen, .gone = on_gone, .listed = on_version, .state = on_state, .ctx = w};
-    return reflector_new(&(struct reflector_options){.cluster = "worker",
-                                                     .group = abi->group,
-                                                     .plural = abi->plural,
-                                                     .versions = abi->versions,
-                                                     .label_selector = selector,
-                                                     .watch_list = options->watch_list,
-                                                     .budget = options->budget,
-                                                     .seed = options->seed + kind + 1},
-                         options->transport, &handler, &w->reflector);
-}
-
-static void open_watches(struct guard_run *run) {
-    run->watched = calloc(run->options.n_kinds + 1, sizeof *run->watched);
-    struct error *error = run->watched ? NULL : error_no_memory();
-    for (size_t k = 0; k < run->options.n_kinds && !error; k++)
-        error = watch_kind(run, k);
-    if (!error)
-        return;
-    log_fields(LOG_ERROR, "mirrors cannot be watched yet", {"error", error_text(error)});
-    error_free(error);
-    free_watched(run);
+    struct object_watch_handler handler = {.listing = on_version, .seen = on_seen, .state = on_state, .ctx = w};
+    object_watch_init(&w->watch,
+                      &(struct reflector_options){.cluster = "worker",
+                                                  .group = abi->group,
+                                                  .plural = abi->plural,
+                                                  .versions = abi->versions,
+                                                  .label_selector = run->selector,
+                                                  .watch_list = options->watch_list,
+                                                  .budget = options->budget,
+                                                  .seed = options->seed + kind + 1},
+                      options->transport, &handler, true);
 }
 
 struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out) {
@@ -291,11 +261,16 @@ struct error *guard_run_new(const struct guard_run_options *options, struct mome
     run->now = now;
     guard_init(&run->guard, &options->guard, now);
     struct client_options client = {.cluster = "worker", .transport = options->transport, .budget = options->budget};
-    struct error *error = client_new(&client, &run->client);
+    run->watched = calloc(options->n_kinds + 1, sizeof *run->watched);
+    struct error *error = run->watched ? client_new(&client, &run->client) : error_no_memory();
     if (error) {
+        free(run->watched);
         free(run);
         return error;
     }
+    snprintf(run->selector, sizeof run->selector, "%s=%s", MARK_ORIGIN, options->guard.origin);
+    for (size_t k = 0; k < options->n_kinds; k++)
+        init_watch(run, k);
     *out = run;
     return NULL;
 }
@@ -303,10 +278,12 @@ struct error *guard_run_new(const struct guard_run_options *options, struct mome
 void guard_run_free(struct guard_run *run) {
     if (!run)
         return;
-    free_watched(run);
+    for (size_t k = 0; k < run->options.n_kinds; k++)
+        object_watch_clear(&run->watched[k].watch);
     client_free(run->client);
     while (run->stops)
         free_stop(run->stops);
+    free(run->watched);
     free(run);
 }
 
@@ -372,21 +349,19 @@ static void log_changes(struct guard_run *run, bool fencing) {
     }
 }
 
-static int64_t tick_watches(struct guard_run *run) {
+// `more`: the guard stops mirrors of another shard too, which were seen before.
+static int64_t tick_watches(struct guard_run *run, bool more) {
     int64_t next_ns = CLOCK_NEVER;
-    if (run->fencing && !run->watched)
-        open_watches(run);
-    else if (!run->fencing && run->watched)
-        free_watched(run);
-    if (run->fencing && !run->watched)
-        return run->now.mono_ns + AGAIN_NS;
-    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
+    for (size_t k = 0; k < run->options.n_kinds; k++) {
         struct guarded_kind *w = &run->watched[k];
-        if (w->again_ns <= run->now.mono_ns) {
+        if (run->fencing && (more || w->again_ns <= run->now.mono_ns))
+            object_watch_relist(&w->watch);
+        if (!run->fencing || w->again_ns <= run->now.mono_ns)
             w->again_ns = CLOCK_NEVER;
-            reflector_relist(w->reflector);
-        }
-        next_ns = clock_earlier(next_ns, clock_earlier(w->again_ns, reflector_tick(w->reflector, run->now)));
+        int64_t at_ns = object_watch_tick(&w->watch, run->fencing, run->now);
+        next_ns = clock_earlier(next_ns, clock_earlier(w->again_ns, at_ns));
+        if (run->fencing && !w->watch.reflector)
+            log_fields(LOG_ERROR, "mirrors cannot be watched yet", {"error", "out of memory"});
     }
     return next_ns;
 }
@@ -396,12 +371,10 @@ int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
     log_changes(run, fencing);
     log_unreturned(run);
-    for (size_t k = 0; more && run->watched && k < run->options.n_kinds; k++)
-        run->watched[k].again_ns = now.mono_ns; // mirrors of another shard too, which were seen before
     if (fencing && !run->fencing)
         run->stopped = 0;
     run->fencing = fencing;
-    int64_t next_ns = tick_watches(run);
+    int64_t next_ns = tick_watches(run, more);
     next_ns = clock_earlier(next_ns, keep_leases(run));
     submit_waiting(run);
     next_ns = clock_earlier(next_ns, client_tick(run->client, now));

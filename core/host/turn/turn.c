@@ -69,13 +69,19 @@ void command_batch_run(struct command_batch *batch, struct cluster_io *io, struc
     command_batch_free(batch);
 }
 
+// The batches are in the order of the clusters. NULL: out of memory.
 static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster) {
     struct command_batch **at = &dispatch->first;
-    while (*at && (*at)->cluster != cluster)
+    while (*at && (*at)->cluster < cluster)
         at = &(*at)->next;
-    if (!*at && (*at = calloc(1, sizeof **at)))
-        (*at)->cluster = cluster;
-    return *at;
+    if (*at && (*at)->cluster == cluster)
+        return *at;
+    struct command_batch *batch = calloc(1, sizeof *batch);
+    if (batch) {
+        *batch = (struct command_batch){.next = *at, .cluster = cluster};
+        *at = batch;
+    }
+    return batch;
 }
 
 static void answer_not_sent(struct command *command, void (*post)(void *ctx, struct engine_event *event), void *ctx) {
