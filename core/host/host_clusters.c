@@ -114,13 +114,11 @@ void clusters_stop(struct host *host) {
         if (host->clusters[c]->thread)
             atomic_store(&host->clusters[c]->thread->stop, true);
     for (size_t c = 0; c < host->n_clusters; c++) {
-        struct host_cluster *cluster = host->clusters[c];
-        if (cluster->thread)
-            cluster_thread_stop(cluster->thread);
-        if (cluster->replacement)
-            cluster_thread_stop(cluster->replacement);
-        if (cluster->opening)
-            cluster_thread_stop(cluster->opening);
+        const struct host_cluster *cluster = host->clusters[c];
+        struct cluster_thread *const threads[] = {cluster->thread, cluster->replacement, cluster->opening};
+        for (size_t t = 0; t < 3; t++)
+            if (threads[t])
+                cluster_thread_stop(threads[t]);
     }
     for (struct cluster_thread *thread = host->closing; thread; thread = thread->next)
         cluster_thread_stop(thread);

@@ -149,31 +149,25 @@ void source_item_refuse(struct source_items *items, struct source_item *item, st
     error_free(error);
 }
 
-static bool add_item(const struct source_item *item, struct worker_spec *specs, size_t *n_specs,
-                     struct source_note **notes, size_t *n_notes) {
-    struct source_note note = {.origin_text = item->origin_text,
-                               .name = (char *)item->spec.settings.name,
-                               .problem = item->problem,
-                               .token_life = item->token_life};
-    if (!source_notes_add(notes, n_notes, &note))
-        return false;
-    if (!item->spec.settings.name)
-        return true;
-    if (!worker_spec_copy(&item->spec, &specs[*n_specs]))
-        return false;
-    (*n_specs)++;
-    return true;
-}
-
 void source_items_publish(struct source_items *items, struct sources *sources) {
     if (!items->changed)
         return;
     struct worker_spec *specs = calloc(items->count + 1, sizeof *specs);
     struct source_note *notes = NULL;
-    size_t n_specs = 0, n_notes = 0, i = 0;
-    while (specs && i < items->count && add_item(&items->list[i], specs, &n_specs, &notes, &n_notes))
-        i++;
-    if (!specs || i < items->count) { // out of memory: with the next change
+    size_t n_specs = 0, n_notes = 0;
+    bool good = specs;
+    for (const struct source_item *item = items->list; good && item < items->list + items->count; item++) {
+        const struct source_note note = {.origin_text = item->origin_text,
+                                         .name = (char *)item->spec.settings.name,
+                                         .problem = item->problem,
+                                         .token_life = item->token_life};
+        good = source_notes_add(&notes, &n_notes, &note);
+        if (good && item->spec.settings.name) {
+            good = worker_spec_copy(&item->spec, &specs[n_specs]);
+            n_specs += good;
+        }
+    }
+    if (!good) { // out of memory: with the next change
         worker_specs_free(specs, n_specs);
         source_notes_free(notes, n_notes);
         return;

@@ -74,6 +74,10 @@ void source_objects_configure(struct source_objects *objects, const struct confi
 
 // Workers ---------------------------------------------------------------------------------------------------------
 
+static char *key_of(const struct object *object) {
+    return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
+}
+
 // A worker that may become usable later (a certificate that is not valid yet) is used unless a better version is known.
 static struct error *check_worker(struct source_watch *c, struct source_item *item, const char *key,
                                   const struct json *value, struct worker_spec *spec) {
@@ -96,9 +100,11 @@ static struct error *check_worker(struct source_watch *c, struct source_item *it
     return error_wrap(error, "%s", kind_of(c)->part);
 }
 
-static void see_worker(struct source_watch *c, const char *key, const struct object *object) {
+static void see_worker(void *ctx, struct object *object) {
+    struct source_watch *c = ctx;
+    AUTO_TEXT key = key_of(object);
     AUTO_TEXT origin = worker_object_text(kind_of(c)->name, object->value);
-    struct source_item *item = origin ? source_items_at(&c->items, key, origin) : NULL;
+    struct source_item *item = key && origin ? source_items_at(&c->items, key, origin) : NULL;
     if (!item)
         return;
     item->seen = true;
@@ -126,6 +132,12 @@ static void remove_worker(struct source_watch *c, const char *key) {
     renewals_forget(c->all->renewals, key);
 }
 
+static void on_worker_gone(void *ctx, struct object *object) {
+    AUTO_TEXT key = key_of(object);
+    if (key)
+        remove_worker(ctx, key);
+}
+
 static void on_listing(void *ctx, const char *version) {
     struct source_watch *c = ctx;
     (void)version;
@@ -133,7 +145,8 @@ static void on_listing(void *ctx, const char *version) {
     c->all->map_listed &= !is_map(c);
 }
 
-static void end_worker_list(struct source_watch *c, bool restored) {
+static void end_worker_list(void *ctx, bool restored) {
+    struct source_watch *c = ctx;
     size_t held = restored ? source_items_hold(&c->items) : 0;
     if (held > 0)
         log_fields(LOG_WARN, "the management cluster was restored and lacks objects of workers: these workers stay",
@@ -185,7 +198,8 @@ static void read_record(const struct json *annotation, struct map *overrides) {
     put_override(overrides, &found);
 }
 
-static void see_map(struct source_watch *c, const char *key, const struct object *object) {
+static void see_map(void *ctx, struct object *object) {
+    const struct source_watch *c = ctx;
     struct map overrides;
     c->all->overrides_lost = false;
     if (strcmp(object_name(object->value), WORKERS_CONFIG_MAP) != 0)
@@ -202,20 +216,21 @@ static void see_map(struct source_watch *c, const char *key, const struct object
     for (const struct json *each = json_first(annotations); each; each = json_next(each))
         read_record(each, &overrides);
     worker_records_see(host_records(c->all->host), object->value);
-    (void)key;
     c->all->map_listed = true;
     use_overrides(c->all, &overrides);
 }
 
-static void remove_map(struct source_watch *c, const char *key) {
-    (void)key;
+static void remove_map(void *ctx, struct object *object) {
+    const struct source_watch *c = ctx;
+    (void)object;
     c->all->map_listed = false;
     worker_records_see(host_records(c->all->host), NULL);
     use_overrides(c->all, NULL);
 }
 
 // A restored cluster may lack the cordons that were made since.
-static void end_map_list(struct source_watch *c, bool restored) {
+static void end_map_list(void *ctx, bool restored) {
+    const struct source_watch *c = ctx;
     bool there = c->all->map_listed;
     if (!there)
         worker_records_see(host_records(c->all->host), NULL);
@@ -226,29 +241,6 @@ static void end_map_list(struct source_watch *c, bool restored) {
 }
 
 // Watches --------------------------------------------------------------------------------------------------------
-
-static char *key_of(const struct object *object) {
-    return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
-}
-
-static void on_seen(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? see_map : see_worker)(c, key, object);
-}
-
-static void on_gone(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? remove_map : remove_worker)(c, key);
-}
-
-static void on_listed(void *ctx, bool restored) {
-    struct source_watch *c = ctx;
-    (is_map(c) ? end_map_list : end_worker_list)(c, restored);
-}
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct source_watch *c = ctx;
@@ -289,7 +281,9 @@ static void open_watch(struct source_objects *objects, size_t index) {
     if (kind && kind->namespace_of)
         options.namespace_ = kind->namespace_of(&objects->config->workers_from);
     options.seed = random_system();
-    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, c};
+    struct object_watch_handler handler =
+        kind ? (struct object_watch_handler){on_listing, see_worker, on_worker_gone, end_worker_list, on_state, NULL, c}
+             : (struct object_watch_handler){on_listing, see_map, remove_map, end_map_list, on_state, NULL, c};
     object_watch_init(&c->watch, &options, objects->scope->transport, &handler, true);
 }
 

@@ -84,10 +84,6 @@ static bool make_key(char out[RANDOM_BASE64]) {
     return true;
 }
 
-static void say_adopt_until(char out[CLOCK_RFC3339_MAX]) {
-    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, out);
-}
-
 static int64_t read_adopt_until(const char *text) {
     int64_t until_wall_ns;
     return text && clock_parse_rfc3339(text, &until_wall_ns) ? until_wall_ns : 0;
@@ -145,7 +141,7 @@ static struct error *make_file(const char *path) {
     char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX], text[256];
     if (!make_key(key))
         return error_new(ERROR_IO, "%s: no random numbers: %s", path, strerror(errno));
-    say_adopt_until(until);
+    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, until);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return NULL; // another process created it first
@@ -219,7 +215,7 @@ char *seal_secret_make(const char *namespace_, const char *name, const char *sig
     char key[RANDOM_BASE64], until[CLOCK_RFC3339_MAX];
     if (!make_key(key))
         return NULL;
-    say_adopt_until(until);
+    clock_rfc3339(clock_now().wall_ns + SEAL_ADOPT_NS, until);
     char *text =
         text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\","
                     "\"annotations\":{\"" SEAL_ADOPT_UNTIL "\":\"%s\"}},"
