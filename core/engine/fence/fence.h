@@ -21,7 +21,7 @@ struct fence_news {
     unsigned guards;  // number of live guards
     uint64_t guarded; // a guard watches the Lease of the shard
     uint64_t fencing; // a guard stops the mirrors of the shard now, or may
-    uint32_t epoch;   // how often fencing had been enabled when the connection read the Leases
+    uint32_t epoch;   // how often the configuration had enabled fencing when the connection read the Leases
     int64_t sure_ns;  // without another beat, the guards have stopped all mirrors by then (monotonic)
 };
 
@@ -33,14 +33,14 @@ struct fence {
 
 uint32_t engine_fence_epoch(const struct engine *engine);
 
-// The shards whose Leases for the worker's guard this host renews while fencing is enabled: the host holds these
-// shards, the worker is identified and not refused, and some kind is watched there. Without shards, bit 0.
+// The shards of this host with Leases for the worker's guard that the host renews, if fencing is on: none unless the
+// host has identified and accepted the worker and watches some kind there. Without shards, bit 0.
 uint64_t engine_renews(const struct engine *engine, size_t cluster);
 
 // Reads from a mirror whether the guard suspended the mirror.
 void fence_read_mirror(struct engine *engine, struct mirror *mirror, const struct json *object);
 
-// The worker is disconnected: the state of the guard is unknown from now on.
+// The connection is lost: the state of the guard is unknown from now on.
 void fence_forget(struct engine *engine, size_t cluster);
 // Rule 2: the host keeps the mirrors in the worker until then, however long the worker is unreachable; 0: no such time.
 int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster);

@@ -50,7 +50,7 @@ void fence_lease_renew(struct fence_lease *lease, uint64_t shards, struct moment
         lease->todo |= more;
     if (more || !shards)
         fence_lease_look(lease, now);
-    if (more) // another process may have renewed these Leases until now
+    if (more) // another process may have renewed the Leases until now
         lease->sent_back_ns = now.mono_ns;
 }
 
@@ -131,7 +131,7 @@ static void read_guards(struct fence_lease *lease, const struct json *object, st
                 read_guard(lease, &record, known, now);
 }
 
-// What was read, and what the next writes send back.
+// The state of the guards, and the beats that the next writes send back.
 static void fill_news(struct fence_lease *lease, struct moment now, struct fence_news *news) {
     int64_t after_ns = clock_later(lease->most_after_ns, lease->after_ns), newest_ns = 0;
     for (size_t i = 0; i < FENCE_GUARDS; i++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of the two Leases of fencing in a worker, as a state machine without I/O (docs/fencing.md).
 //
-// Each guard writes its record into wharf-guard-ORIGIN, each time with a new beat. The host reads the beats and writes
-// them into wharf-fence-ORIGIN, or into the Lease of each shard that the host holds, one after the other. A guard
-// counts fenceAfter from the time of its newest beat in the host's Lease. So neither side compares clocks, and a late
-// renewal, perhaps after the host has given the worker up, extends nothing: its beat is old. The host knows that a
-// guard stops the mirrors at the latest fenceAfter after the host received the last beat that it sent back, plus the
-// time in which no guard ran.
+// Each guard writes a record into wharf-guard-ORIGIN, each time with a new beat. The host reads the beats and writes
+// the beats into wharf-fence-ORIGIN, or into the Lease of each shard that the host holds, one after the other. A guard
+// counts fenceAfter from the time of the guard's newest beat in the host's Lease. So neither side compares clocks, and
+// a late renewal, perhaps after the host has given the worker up, extends nothing, since the beat is old. The host
+// knows that a guard stops the mirrors at the latest fenceAfter after the host received the last beat sent back, plus
+// the time in which no guard ran.
 #pragma once
 
 #include "core/base/clock.h"
@@ -19,7 +19,7 @@
 
 // The interval between writes of both Leases.
 int64_t fence_period_ns(int64_t after_ns);
-// The time from the receipt of the last beat that the host sent back until all mirrors are certainly stopped: also if
+// The time from the receipt of the last beat sent back until all mirrors are certainly stopped: also if
 // no guard ran for fenceAfter of that time and the clocks' rates differ by a few percent, with time to suspend mirrors.
 int64_t fence_sure_ns(int64_t after_ns);
 
@@ -31,7 +31,7 @@ struct fence_lease_options {
 
 enum fence_request { FENCE_NONE, FENCE_READ, FENCE_RENEW, FENCE_CREATE, FENCE_RELEASE };
 
-// A guard process as the host sees it, by its record. Several guards may run; each stops the mirrors by itself.
+// A guard process, by the record. Several guards may run; each one alone stops the mirrors.
 struct fence_guard {
     char identity[GUARD_IDENTITY_MAX];
     uint64_t beat;
@@ -56,13 +56,13 @@ struct fence_lease { // only fence_lease.c uses the fields
     uint64_t leaving, left;    // shards with Leases to release, and with released Leases
     const char *others_at;     // in `others`: the rest to release
     struct fence_part part;    // of the request in flight, or the next one
-    char name[FENCE_NAME_MAX]; // of its Lease
+    char name[FENCE_NAME_MAX]; // of the part's Lease
     enum fence_request flies;
     int64_t at_ns;
     struct fence_guard guards[FENCE_GUARDS];
     char others[FENCE_LIST_MAX]; // Leases of another number of shards that a guard watches
-    uint64_t closed;             // the guards stop the mirrors of these shards, or may
-    int64_t sent_back_ns;        // when the host received the newest beat that it sent back
+    uint64_t closed;             // shards with mirrors that the guards stop, or may stop
+    int64_t sent_back_ns;        // when the host received the newest beat sent back
     char problem[200];
     char body[FENCE_BEATS_MAX + 1024];
 };
@@ -74,8 +74,8 @@ void fence_lease_set_after(struct fence_lease *lease, int64_t after_ns);
 void fence_lease_renew(struct fence_lease *lease, uint64_t shards, struct moment now);
 // The connection was lost, or is back: reads at once.
 void fence_lease_look(struct fence_lease *lease, struct moment now);
-// Fencing is disabled: releases the Leases of these shards, and Leases of another number of shards that the guard
-// watches; then does nothing. To be called again when the host holds other shards.
+// Without fencing: releases the Leases of the shards, and Leases of another number of shards that the guard watches;
+// then does nothing. The caller calls again when the host holds other shards.
 void fence_lease_leave(struct fence_lease *lease, uint64_t shards, struct moment now);
 
 // The due request, with strings that are valid until the next call; FENCE_NONE: none before *at_ns.
@@ -84,7 +84,7 @@ enum fence_request fence_lease_next(struct fence_lease *lease, struct moment now
 // The shard of the request, which needs the gate of that shard.
 uint32_t fence_lease_shard(const struct fence_lease *lease);
 void fence_lease_sent(struct fence_lease *lease, enum fence_request type);
-// The answer; NULL: the request was cancelled. True: fills `news`, which the engine must get before the next request.
+// The answer; NULL after a cancelled request. True: fills `news`, which the engine must get before the next request.
 bool fence_lease_answer(struct fence_lease *lease, const struct response *response, struct moment now,
                         struct fence_news *news);
 // The failure of the last round; "": no failure.

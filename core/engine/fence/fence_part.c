@@ -55,18 +55,17 @@ static void report_change(struct engine *engine, size_t cluster, const struct fe
     uint64_t held = shard_mask(engine);
     if (!news->guarded && (before->news.guarded || !before->known))
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "no guard is seen in the worker: if the worker is lost, its workloads %s",
-                   engine->settings.fencing.wait
-                       ? "are rescheduled only after it is back"
-                       : "are rescheduled after workerLostTimeout, and may run in two workers");
+                   "no guard is seen in the worker: if the worker is lost, the host reschedules workloads %s",
+                   engine->settings.fencing.wait ? "only after the worker is back"
+                                                 : "after workerLostTimeout, and they may run in two workers");
     if (news->guards == 1 && before->news.guards != 1)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the worker has only one guard: if the guard fails too, a lost worker goes on running its mirrors");
+                   "the worker has only one guard: if the guard fails too, a lost worker goes on running mirrors");
     else if (news->guards > 1 && before->news.guards != news->guards)
         report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has %u guards", news->guards);
     if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "the worker's guard got no heartbeat of this host, and stops its mirrors until the next one");
+                   "the worker's guard got no heartbeat of this host, and stops mirrors until the next one");
 }
 
 static void configure(struct engine *engine, const struct engine_settings *former) {

@@ -2,15 +2,15 @@
 // The Leases of fencing (docs/fencing.md): names, bodies, lists of shards, and the records of the guards.
 //
 // All guards of an origin in a worker share one Lease, with one annotation for each guard process, written with every
-// beat. The records show hosts that a guard is live and which Leases it watches, and show a new guard how old the
-// Leases are.
+// beat. The records show hosts that a guard is live and which Leases that guard watches, and show a new guard how old
+// the Leases are.
 //
 //   guard.wharf.dev/IDENTITY: "BEAT MILLISECONDS SECONDS 0-of-8:1a2b3c4d:1500 1-of-8:5e6f7a8b:81000! ..."
 #pragma once
 
 #include "core/kube/client/types.h"
 
-#define FENCE_LEASE "wharf-fence-"    // written by the host, followed by its origin and, with several shards, ".3-of-8"
+#define FENCE_LEASE "wharf-fence-"    // written by the host, followed by the origin and, with several shards, ".3-of-8"
 #define GUARD_LEASE "wharf-guard-"    // written by the guards, followed by the origin
 #define FENCE_BEAT "wharf.dev/beat"   // in a Lease of the host: the guards' beats, "IDENTITY/17 IDENTITY/42"
 #define FENCE_SHARD "wharf.dev/shard" // the same, with several shards: "3-of-8"
@@ -26,7 +26,7 @@ bool fence_part_equal(struct fence_part a, struct fence_part b);
 
 #define FENCE_PART_MAX 16
 void fence_part_print(struct fence_part part, char out[FENCE_PART_MAX]); // "3-of-8"
-// Reads a part at the beginning of the text, and its end; false: another text.
+// Reads a part at the beginning of the text, and returns the end; false: another text.
 bool fence_part_read(const char *text, struct fence_part *part, const char **end);
 
 // The name of the host's Lease.
@@ -68,9 +68,9 @@ struct guard_record {
 
 struct guard_watched { // a Lease of the host
     struct fence_part part;
-    uint32_t version; // hash of its resourceVersion
+    uint32_t version; // hash of the resourceVersion
     int64_t age_ns;   // since the renewal, by the guard's clock
-    bool stops;       // the guard stops its mirrors
+    bool stops;       // the guard stops mirrors of the part
 };
 
 void guard_record_print(const struct guard_record *record, char out[GUARD_RECORD_MAX]);

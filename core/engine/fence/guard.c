@@ -36,7 +36,7 @@ void guard_init(struct guard *guard, const struct guard_options *options, struct
 
 // The host's Leases ---------------------------------------------------------------------------------------------------
 
-// When this process made the newest of its beats in the list, if that is one of its last beats; else 0.
+// When this process made its newest beat in the list, if among the last GUARD_BEATS; else 0.
 static int64_t beat_made_ns(const struct guard *guard, const char *beats) {
     size_t len = strlen(guard->identity);
     for (const char *at = beats; at && *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -85,7 +85,7 @@ static void note_peer(struct guard *guard, const struct guard_record *record, st
 }
 
 // Reads the guards' Lease after a write of this process. The first time, other guards' records give the age of the
-// host's Leases, unless the host renewed them since. True: the next beat is due at once.
+// host's Leases, unless the host renewed a Lease since. True: the next beat is due at once.
 static bool read_peers(struct guard *guard, const struct json *lease, struct moment now) {
     const struct json *first = json_first(json_path(lease, "metadata", "annotations", NULL));
     struct guard_record record, oldest = {.identity = "", .wall_ns = INT64_MAX};
@@ -132,7 +132,7 @@ static void print_record(struct guard *guard, struct moment now, const struct gu
     const struct guard_leases *seen = &guard->leases;
     guard_record_print(&(struct guard_record){guard->beats, now.wall_ns, seen->longest_ns, NULL, NULL}, record);
     guard->told_stop = false;
-    for (size_t i = 0; guard->inherited && i < seen->count; i++) { // before, their age is unknown
+    for (size_t i = 0; guard->inherited && i < seen->count; i++) { // before, the age of the Leases is unknown
         const struct guarded *lease = &seen->list[i];
         struct guard_watched watched = {lease->part, guard_record_version(lease->version),
                                         clock_later(now.mono_ns - lease->fresh_ns, 0),
@@ -165,7 +165,7 @@ static void print_beat(struct guard *guard, enum guard_request type, struct mome
 }
 
 // Releases a Lease of a former number of shards, unless the host renewed the Lease meanwhile. Otherwise the guard would
-// stop its mirrors once the host has released the present Leases, or they were deleted.
+// stop mirrors of this Lease once the present Leases are released or deleted.
 static void print_clear(struct guard *guard, const struct guarded *lease) {
     guard->cleared = lease->part;
     fence_name_print(guard->origin, lease->part, guard->lease);

@@ -19,7 +19,7 @@ enum guard_action { GUARD_SUSPENDS, GUARD_DELETES };
 struct guard_options {
     const char *origin, *namespace_;
     const char *identity;     // of this process, never used by another one; valid as the name of an annotation
-    enum guard_action action; // SUSPENDS: deletes mirrors that cannot be suspended
+    enum guard_action action; // SUSPENDS: deletes a mirror without a way to suspend
 };
 
 struct guarded { // a Lease of the host that this process has seen: of all mirrors, or of those of a shard
@@ -40,7 +40,7 @@ struct guard_leases { // only guard_leases.c and guard.c write the fields
     size_t count;
     int64_t shortest_ns, longest_ns; // fenceAfter in the Leases; 0: unknown
     int64_t asked_ns, read_ns;       // time of the last request for the list, and of the request for the last list read
-    int64_t refused_ns;              // since when the API server has answered without a list; 0: it does not
+    int64_t refused_ns;              // since when the API server has answered without a list; 0: no such answer
 };
 
 // Notes changes over time; true: the guard may have to stop more mirrors than before.
@@ -59,7 +59,7 @@ bool guard_is_fencing_of(const struct guard_leases *leases, uint64_t hash, struc
 int64_t guard_expires_at_ns(const struct guard_leases *leases, struct moment now);
 
 // Reads an item of a list. `made_ns`: when this process made the beat in the Lease; 0: another process did. `away`:
-// this process could not write beats, so its host had no beat to send back: then any renewal of the Lease counts.
+// this process could not write beats, so the host had no beat to send back: then any renewal of the Lease counts.
 void guard_lease_read(struct guard_leases *leases, const struct json *item, int64_t made_ns, bool away,
                       struct moment now);
 // Another guard, or a former process, found the Lease so, `ago_ns` ago by the clocks of their nodes. The guard that saw
@@ -69,10 +69,10 @@ void guard_lease_inherit(struct guard_leases *leases, const struct guard_watched
 // After the last guard_lease_inherit.
 void guard_leases_inherited(struct guard_leases *leases);
 
-// Whether another list is needed before a Lease counts as expired.
+// Whether the guard needs another list before a Lease counts as expired.
 bool guard_leases_ask(const struct guard_leases *leases, struct moment now);
 
-// The Lease has expired, and the Leases of another number of shards do not cover its mirrors.
+// The Lease has expired, and the Leases of another number of shards do not cover the same mirrors.
 bool guard_lease_is_missed(const struct guard_leases *leases, const struct guarded *lease, struct moment now);
 // A present Lease of a former number of shards; NULL: none.
 const struct guarded *guard_former_lease(const struct guard_leases *leases);
@@ -97,19 +97,20 @@ struct guard { // only guard.c writes the fields
     struct guard_peer peers[GUARD_PEERS];
     bool inherited;                        // has read the records of other guards
     char surplus_peer[GUARD_IDENTITY_MAX]; // of too many peers the one with the oldest record; "": not too many
-    struct fence_part cleared;             // by the next request, if it is CLEAR
+    struct fence_part cleared;             // by a CLEAR that comes next
     char lease[FENCE_NAME_MAX];
     uint64_t beats; // made
     int64_t made_ns[GUARD_BEATS];
     enum guard_request next, flies;
     bool clears_later; // the last CLEAR failed: a beat comes first
     int64_t at_ns;
-    int64_t reached_ns;                    // time of the API server's last answer, if
-    bool reached;                          // there was one
-    int64_t beaten_ns;                     // when the last written beat was made, or the process began
-    bool told_stop;                        // the last record says that the guard stops mirrors
-    char problem[200];                     // of the last request; "": none
-    char unreturned[FENCE_NAME_MAX + 200]; // which Lease of a former number of shards cannot be released yet, and why
+    int64_t reached_ns; // time of the API server's last answer, if
+    bool reached;       // there was one
+    int64_t beaten_ns;  // when the last written beat was made, or the process began
+    bool told_stop;     // the last record says that the guard stops mirrors
+    char problem[200];  // of the last request; "": none
+    char unreturned[FENCE_NAME_MAX +
+                    200]; // which Lease of a former number of shards the guard cannot release yet, and why
     char body[GUARD_BODY_MAX];
 };
 
@@ -132,7 +133,7 @@ void guard_answer(struct guard *guard, const struct response *response, struct m
 uint64_t guard_hash(const struct kind *kind, const struct json *object);
 
 enum guard_verdict {
-    GUARD_LEAVES_IT,   // no mirror of this origin, or it runs nothing
+    GUARD_LEAVES_IT,   // no mirror of this origin, or nothing runs
     GUARD_SUSPENDS_IT, // with guard_patch
     GUARD_DELETES_IT
 };
@@ -141,5 +142,5 @@ enum guard_verdict {
 // refused the suspension.
 enum guard_verdict guard_judge(const struct guard *guard, const struct kind *kind, const struct json *object,
                                struct moment now, bool refused);
-// The merge patch that suspends and marks the mirror, with its uid; NULL: out of memory.
+// The merge patch that suspends and marks the mirror, with the uid; NULL: out of memory.
 struct json *guard_patch(const struct kind *kind, const struct json *object, struct moment now);

@@ -21,8 +21,9 @@ static bool is_fresh(const struct guarded *lease, struct moment now) {
     return counts(lease) && ends_ns(lease) > now.mono_ns;
 }
 
-// The Lease may have been renewed or replaced since the last list, in particular if this process was stopped or cut off
-// from its API server: the guard waits for another list, unless the API server refuses the list for a while.
+// The host may have renewed or replaced the Lease since the last list, in particular if this process stood still or had
+// no connection to the API server: the guard waits for another list, unless the API server refuses the list for a
+// while.
 static bool is_in_doubt(const struct guard_leases *leases, const struct guarded *lease, struct moment now) {
     int64_t at_ns = ends_ns(lease);
     bool refused = leases->refused_ns && now.mono_ns >= clock_later(leases->refused_ns, at_ns) + CONFIRM_NS;
@@ -74,7 +75,7 @@ bool guard_is_fencing(const struct guard_leases *leases, struct moment now) {
     return false;
 }
 
-// Appends the text if it fits.
+// Appends the text if there is room.
 static void append_text(char *out, size_t size, const char *separator, const char *text) {
     size_t len = strlen(out);
     if (len + strlen(separator) + strlen(text) < size)
