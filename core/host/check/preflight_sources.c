@@ -24,11 +24,9 @@ static struct error *read_spec(const struct visit *visit, const struct source_li
     const struct config *config = visit->preflight->config;
     struct token_life life;
     bool usable = false;
-    struct error *error = worker_source_read(listing->source, object, &config->workers_from, spec);
-    if (error)
-        return error;
-    error = worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable);
-    return error_wrap(error, "%s", listing->kind->part);
+    TRY(worker_source_read(listing->source, object, &config->workers_from, spec));
+    return error_wrap(worker_spec_check(spec, &config->credential_plugins, clock_now().wall_ns, &life, &usable), "%s",
+                      listing->kind->part);
 }
 
 // A ClusterProfile for others is no item.

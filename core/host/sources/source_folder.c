@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/trust.h"
 #include "core/host/folder_watcher.h"
@@ -16,10 +17,10 @@
 #define FILE_MAX ((size_t)1 << 20) // of a kubeconfig
 
 struct source_folder {
+    const char *directory; // in the same block
     struct sources *sources;
     struct folder_watcher *watcher;
     struct watched_folder *watched;
-    char *directory;
     struct exec_policy *policy;
     struct source_items items;
     bool read; // at least once
@@ -130,16 +131,16 @@ static void scan_folder(void *ctx, bool forced) {
 
 struct error *source_folder_new(struct sources *sources, struct folder_watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out) {
-    struct source_folder *folder = calloc(1, sizeof *folder);
+    const struct source_folder fresh = {
+        .directory = directory, .sources = sources, .watcher = watcher, .items = {.source = SOURCE_DIRECTORY}};
+    struct source_folder *folder = struct_copy_with_texts(&fresh, sizeof fresh, 1);
     if (!folder)
         return error_no_memory();
-    *folder = (struct source_folder){
-        .sources = sources, .watcher = watcher, .directory = strdup(directory), .items = {.source = SOURCE_DIRECTORY}};
     struct folder_watcher_options options = {
         .directory = directory, .matters = is_worker_file, .partial = true, .changed = scan_folder, .ctx = folder};
-    struct error *error = folder->directory && exec_policy_copy(policy, &folder->policy) ? NULL : error_no_memory();
-    if (!error)
-        error = folder_watcher_add(watcher, &options, &folder->watched);
+    struct error *error = exec_policy_copy(policy, &folder->policy)
+                              ? folder_watcher_add(watcher, &options, &folder->watched)
+                              : error_no_memory();
     if (error)
         source_folder_free(folder);
     else
@@ -153,7 +154,6 @@ void source_folder_free(struct source_folder *folder) {
     folder_watcher_remove(folder->watcher, folder->watched);
     source_items_free(&folder->items);
     exec_policy_free(folder->policy);
-    free(folder->directory);
     free(folder);
 }
 

@@ -36,11 +36,9 @@ static struct error *read_max_active(const char *text, struct worker_spec *out) 
         if (equals)
             *equals = '\0';
         int64_t limit = 0;
-        struct error *error = read_number(equals ? equals + 1 : item, &limit);
-        if (!error && equals && !text_is_label_key(item))
-            error = error_new(ERROR_INVALID, "found \"%.80s\", expected a kind such as Job or jobs.batch", item);
-        if (error)
-            return error;
+        TRY(read_number(equals ? equals + 1 : item, &limit));
+        if (equals && !text_is_label_key(item))
+            return error_new(ERROR_INVALID, "found \"%.80s\", expected a kind such as Job or jobs.batch", item);
         if (!equals)
             out->settings.max_active = (size_t)limit;
         else if (!labels_add(&kinds, item, equals + 1))
@@ -100,18 +98,15 @@ static struct error *read_member(const struct json *member, struct worker_spec *
 
 struct error *worker_placement_of_kubeconfig(const char *text, size_t len, struct worker_spec *out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
-    struct error *error = yaml_parse("kubeconfig", text, len, &yaml);
-    if (error)
-        return error;
+    TRY(yaml_parse("kubeconfig", text, len, &yaml));
     const struct json *list = json_get(yaml.value, "extensions");
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
-        if (!text_equal(json_string(json_get(item, "name")), EXTENSION))
-            continue;
-        const struct json *extension = json_get(item, "extension");
-        for (const struct json *member = json_first(extension); member && !error; member = json_next(member))
-            error = error_wrap(read_member(member, out), "extension " EXTENSION);
+        bool ours = text_equal(json_string(json_get(item, "name")), EXTENSION);
+        const struct json *member = ours ? json_first(json_get(item, "extension")) : NULL;
+        for (; member; member = json_next(member))
+            TRY(error_wrap(read_member(member, out), "extension " EXTENSION));
     }
-    return error;
+    return NULL;
 }
 
 char *worker_object_text(const char *kind, const struct json *object) {
@@ -211,13 +206,11 @@ struct error *worker_spec_check(struct worker_spec *spec, const struct exec_poli
     spec->revision = text_hash(text_hash(TEXT_HASH, spec->kubeconfig_text), spec->context ? spec->context : "");
     struct exec_policy own = policy ? *policy : (struct exec_policy){.allow = NULL};
     own.own_entry = spec->source == SOURCE_CLUSTER_PROFILE; // as connection_load_worker
-    struct error *error = kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text), "kubeconfig",
-                                           spec->context, &own, &endpoint);
-    if (error)
-        return error;
+    TRY(kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text), "kubeconfig", spec->context, &own,
+                         &endpoint));
     *usable = true;
     (void)token_life_read(endpoint->token, life);
-    error = endpoint_check(endpoint, wall_ns);
+    struct error *error = endpoint_check(endpoint, wall_ns);
     endpoint_free(endpoint);
     return error;
 }

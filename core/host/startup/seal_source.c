@@ -63,8 +63,7 @@ static void wipe_buffer(struct buffer *buffer) {
 static struct error *add_key(struct key_list *list, const char *base64) {
     if (list->n == SEAL_KEYS_MAX)
         return error_new(ERROR_LIMIT, "found more than %d keys, expected no more", SEAL_KEYS_MAX);
-    __attribute__((cleanup(wipe_buffer))) struct buffer key;
-    buffer_init(&key, SEAL_KEY_MAX + 1);
+    __attribute__((cleanup(wipe_buffer))) struct buffer key = {.max = SEAL_KEY_MAX + 1};
     TRY(text_base64_decode(base64, &key));
     if (key.len < SEAL_KEY_MIN || key.len > SEAL_KEY_MAX)
         return error_new(ERROR_INVALID, "found a key of %zu bytes, expected %d to %d", key.len, SEAL_KEY_MIN,
@@ -162,9 +161,7 @@ static struct error *make_file(const char *path) {
 static struct error *open_file(const char *path, bool make, int *fd) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0 && errno == ENOENT && make) {
-        struct error *error = make_file(path);
-        if (error)
-            return error;
+        TRY(make_file(path));
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     }
     if (*fd >= 0)
@@ -175,19 +172,16 @@ static struct error *open_file(const char *path, bool make, int *fd) {
 struct error *seal_file_load(const char *path, bool make, struct sealing *out) {
     *out = (struct sealing){0};
     int fd;
-    struct error *error = open_file(path, make, &fd);
-    if (error)
-        return error;
-    __attribute__((cleanup(wipe_buffer))) struct buffer text;
+    TRY(open_file(path, make, &fd));
+    __attribute__((cleanup(wipe_buffer))) struct buffer text = {.max = FILE_MAX};
     __attribute__((cleanup(wipe_list))) struct key_list list = {.n = 0};
-    buffer_init(&text, FILE_MAX);
-    error = check_access(path, fd);
+    struct error *error = check_access(path, fd);
     if (!error)
         error = read_all(path, fd, &text);
     close(fd);
-    if (!error)
-        error = parse_lines(path, text.data ? text.data : (char[]){""}, &list, &out->adopt_until_wall_ns);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
+    TRY(error);
+    TRY(parse_lines(path, text.data ? text.data : (char[]){""}, &list, &out->adopt_until_wall_ns));
+    return seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 static struct error *add_entry(struct key_list *list, const struct json *entry) {
@@ -204,11 +198,11 @@ struct error *seal_secret_load(const struct json *secret, const char *signing, s
     const struct json *data = json_get(secret, "data"), *first = json_get(data, signing);
     if (!first)
         return error_new(ERROR_INVALID, "found no entry \"%s\" in its data, expected the key that signs", signing);
-    struct error *error = add_entry(&list, first);
-    for (const struct json *m = json_first(data); m && !error; m = json_next(m))
+    TRY(add_entry(&list, first));
+    for (const struct json *m = json_first(data); m; m = json_next(m))
         if (m != first)
-            error = add_entry(&list, m);
-    return error ? error : seal_keys_new(list.keys, list.lens, list.n, &out->keys);
+            TRY(add_entry(&list, m));
+    return seal_keys_new(list.keys, list.lens, list.n, &out->keys);
 }
 
 char *seal_secret_make(const char *namespace_, const char *name, const char *signing) {

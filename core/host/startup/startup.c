@@ -260,12 +260,8 @@ struct error *startup_new(const struct config *config, void (*over)(void *ctx), 
         return error_no_memory();
     *startup = (struct startup){.config = config, .over = over, .ctx = ctx};
     pthread_mutex_init(&startup->mutex, NULL);
-    struct error *error = NULL;
     startup->origin.settled = config->origin;
-    if (config->origin && !(startup->origin_name = strdup(config->origin)))
-        error = error_no_memory();
-    if (!error)
-        error = begin_seal(startup);
+    struct error *error = text_set(&startup->origin_name, config->origin) ? begin_seal(startup) : error_no_memory();
     if (error) {
         startup_free(startup);
         return error;
