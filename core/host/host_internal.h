@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), io/host_threads.c (their
-// connections), host_workers.c (workers that come and go), host_settings.c (the live settings) and host_snapshot.c
-// (state for other threads, and trimming).
+// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters, workers that come and go),
+// io/host_threads.c (their connections), host_settings.c (the live settings) and host_snapshot.c (state for other
+// threads, and trimming).
 #pragma once
 
 #include "core/host/check/rights.h"
@@ -93,9 +93,6 @@ struct host {
 // host_clusters.c
 struct error *clusters_init(struct host *host); // before the inbox: the management cluster and the first workers
 struct error *clusters_open_management(struct host *host);
-// Gives the worker a number and takes its spec; NULL when out of memory.
-struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec);
-void clusters_vacate(struct host *host, struct host_cluster *cluster);
 bool clusters_deliver(void *host, struct command_batch *batch); // see struct dispatch
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
@@ -112,7 +109,6 @@ void cluster_threads_close(struct host *host, struct host_cluster *cluster);
 bool cluster_threads_are_closed(const struct host *host, size_t cluster);
 void cluster_threads_reap(struct host *host);
 
-// host_workers.c
 // Adds, updates and removes workers as wanted. Returns the time of the next call needed.
 void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define ACTS 12
-#define LOOK_NS CLOCK_SECOND // as host_workers.c
+#define LOOK_NS CLOCK_SECOND // as host_clusters.c
 #define SOON_NS (50 * CLOCK_MS)
 
 enum member_state {

@@ -98,8 +98,7 @@ static void read_watched(struct fence_lease *lease, struct fence_guard *guard, s
             continue;
         }
         guard->watches_others = true;
-        if (!fence_list_has(lease->others, watched.part))
-            (void)fence_list_add(lease->others, watched.part);
+        fence_list_add(lease->others, watched.part);
     }
 }
 

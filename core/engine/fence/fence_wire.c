@@ -47,24 +47,6 @@ void fence_name_print(const char *origin, struct fence_part part, char out[FENCE
     snprintf(out, FENCE_NAME_MAX, FENCE_LEASE "%s%s%s", origin, part.count > 1 ? "." : "", part.count > 1 ? shard : "");
 }
 
-bool fence_list_add(char list[FENCE_LIST_MAX], struct fence_part part) {
-    size_t len = strlen(list);
-    char text[FENCE_PART_MAX];
-    fence_part_print(part, text);
-    if (len + strlen(text) + 2 > FENCE_LIST_MAX)
-        return false;
-    snprintf(list + len, FENCE_LIST_MAX - len, "%s%s", len > 0 ? " " : "", text);
-    return true;
-}
-
-bool fence_list_has(const char *list, struct fence_part part) {
-    struct fence_part other;
-    while (fence_list_next(&list, &other))
-        if (fence_part_equal(other, part))
-            return true;
-    return false;
-}
-
 bool fence_list_next(const char **list, struct fence_part *part) {
     while (**list) {
         const char *at = *list + strspn(*list, " "), *end = at;
@@ -73,6 +55,18 @@ bool fence_list_next(const char **list, struct fence_part *part) {
             return true;
     }
     return false;
+}
+
+void fence_list_add(char list[FENCE_LIST_MAX], struct fence_part part) {
+    size_t len = strlen(list);
+    char text[FENCE_PART_MAX];
+    struct fence_part other;
+    for (const char *at = list; fence_list_next(&at, &other);)
+        if (fence_part_equal(other, part))
+            return;
+    fence_part_print(part, text);
+    if (len + strlen(text) + 2 <= FENCE_LIST_MAX)
+        snprintf(list + len, FENCE_LIST_MAX - len, "%s%s", len > 0 ? " " : "", text);
 }
 
 void fence_annotation_add(char *out, size_t size, const char *key, const char *value) {

@@ -32,9 +32,8 @@ bool fence_part_read(const char *text, struct fence_part *part, const char **end
 // The name of the host's Lease.
 void fence_name_print(const char *origin, struct fence_part part, char out[FENCE_NAME_MAX]);
 
-// Appends to a list. False: the list is full.
-bool fence_list_add(char list[FENCE_LIST_MAX], struct fence_part part);
-bool fence_list_has(const char *list, struct fence_part part);
+// Appends to a list if absent and if there is room.
+void fence_list_add(char list[FENCE_LIST_MAX], struct fence_part part);
 // The next part of a list; false at the end.
 bool fence_list_next(const char **list, struct fence_part *part);
 

@@ -220,27 +220,29 @@ static void add_kinds(struct rights_table *table, struct right right, bool statu
 
 // Objects that controllers create between an object and its pods: owner references lead to the pods (pods.h,
 // owner_chain.h). All pods of other kinds belong to the object itself, or the host cannot read an object in between.
+#define BETWEEN_KINDS 5
 static const struct {
-    const char *kind; // plural.group
     const char *group, *resource;
+    const char *kinds[BETWEEN_KINDS]; // plural.group
 } between[] = {
-    {"jobsets.jobset.x-k8s.io", "batch", "jobs"},
-    {"trainjobs.trainer.kubeflow.org", "batch", "jobs"},
-    {"trainjobs.trainer.kubeflow.org", "jobset.x-k8s.io", "jobsets"},
-    {"mpijobs.kubeflow.org", "batch", "jobs"},
-    {"rayjobs.ray.io", "batch", "jobs"},
-    {"rayjobs.ray.io", "ray.io", "rayclusters"},
-    {"rayservices.ray.io", "ray.io", "rayclusters"},
-    {"appwrappers.workload.codeflare.dev", "batch", "jobs"},
-    {"pipelineruns.tekton.dev", "tekton.dev", "taskruns"},
+    {"batch",
+     "jobs",
+     {"jobsets.jobset.x-k8s.io", "trainjobs.trainer.kubeflow.org", "mpijobs.kubeflow.org", "rayjobs.ray.io",
+      "appwrappers.workload.codeflare.dev"}},
+    {"jobset.x-k8s.io", "jobsets", {"trainjobs.trainer.kubeflow.org"}},
+    {"ray.io", "rayclusters", {"rayjobs.ray.io", "rayservices.ray.io"}},
+    {"tekton.dev", "taskruns", {"pipelineruns.tekton.dev"}},
 };
 
 #define N_BETWEEN (sizeof(between) / sizeof(between[0]))
 
-static bool is_enabled(const struct rights_wanted *wanted, const char *kind) {
+// Whether some kind with such objects is enabled.
+static bool is_needed(const struct rights_wanted *wanted, size_t index) {
     for (size_t i = 0; i < wanted->n_kinds; i++)
-        if (strcmp(wanted->kinds[i]->plural_group, kind) == 0)
-            return true;
+        for (const char *const *kind = between[index].kinds; kind < between[index].kinds + BETWEEN_KINDS && *kind;
+             kind++)
+            if (strcmp(wanted->kinds[i]->plural_group, *kind) == 0)
+                return true;
     return false;
 }
 
@@ -253,18 +255,10 @@ static bool is_readable(const struct rights_wanted *wanted, size_t index) {
     return false;
 }
 
-static bool is_first(const struct rights_wanted *wanted, size_t index) {
-    for (size_t i = 0; i < index; i++)
-        if (is_enabled(wanted, between[i].kind) && strcmp(between[i].group, between[index].group) == 0 &&
-            strcmp(between[i].resource, between[index].resource) == 0)
-            return false;
-    return true;
-}
-
 static void add_owners(struct rights_table *table, const char *verbs) {
     const char *comment = "Objects between mirrors and their pods, which are found by owner references.";
     for (size_t i = 0; i < N_BETWEEN; i++) {
-        if (!is_enabled(table->wanted, between[i].kind) || is_readable(table->wanted, i) || !is_first(table->wanted, i))
+        if (!is_needed(table->wanted, i) || is_readable(table->wanted, i))
             continue;
         add_right(
             table,

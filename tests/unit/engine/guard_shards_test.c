@@ -247,7 +247,7 @@ static void lists_of_shards_are_read_as_they_are_written(void **state) {
     size_t count = 0;
     for (uint32_t shards = 62; shards <= 64; shards++)
         for (uint32_t i = 0; i < shards; i++)
-            assert_true(fence_list_add(list, (struct fence_part){i, shards}));
+            fence_list_add(list, (struct fence_part){i, shards});
     for (const char *at = list; fence_list_next(&at, &part); count++)
         assert_true(part.shard < part.count);
     assert_int_equal(count, 62 + 63 + 64);
