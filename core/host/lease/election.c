@@ -48,7 +48,6 @@ struct election {
     struct client *client;
     struct recorder *recorder; // of Events about another host; NULL: no Events
     int64_t event_at_ns;       // time of the next one, while the other host is seen
-    struct lease_slot *slots;  // of shards; the last one is this replica's own, see has_own
     size_t n_slots;
     struct observed_leases observed;
     struct lease_call list;
@@ -56,7 +55,8 @@ struct election {
     uint64_t removal; // the deletion in flight; 0: none
     int64_t log_at_ns;
     bool listed, leaving, conflict_logged;
-    int64_t leaves_ns; // since when the process is leaving
+    int64_t leaves_ns;         // since when the process is leaving
+    struct lease_slot slots[]; // of shards; the last one is this replica's own, see has_own
 };
 
 static bool has_members(const struct election *election) {
@@ -70,7 +70,7 @@ static bool is_on(const struct election *election) {
 // A Lease that shows the others that this replica is live. Without election, a replica has one only beside another
 // host, which holds the Lease of the origin and would not notice this one otherwise.
 static bool has_own(const struct election *election) {
-    return has_members(election) || !is_on(election);
+    return election->n_slots > election->options.shards;
 }
 
 // The time limit for answers to requests sent at `sent_ns`.
@@ -109,19 +109,19 @@ static void init_slot(struct election *election, size_t index) {
 
 struct error *election_new(const struct election_options *options, struct election **out) {
     *out = NULL;
-    struct election *election = calloc(1, sizeof *election);
+    size_t n_slots = options->shards + (options->shards > 1 || options->mode != ELECTION_ON);
+    struct election *election = calloc(1, sizeof *election + n_slots * sizeof election->slots[0]);
     if (!election)
         return error_no_memory();
     election->options = *options;
+    election->n_slots = n_slots;
     election->state.mode = options->mode;
     election->state.shards = options->shards;
     text_copy(election->state.identity, sizeof election->state.identity, options->identity);
     snprintf(election->member_prefix, sizeof election->member_prefix, "%s-member-", election->options.name);
     snprintf(election->own_shards, sizeof election->own_shards, "%u", options->shards);
-    election->n_slots = options->shards + has_own(election);
-    election->slots = calloc(election->n_slots, sizeof *election->slots);
     struct client_options client = {.cluster = "management", .transport = options->transport};
-    struct error *error = election->slots ? client_new(&client, &election->client) : error_no_memory();
+    struct error *error = client_new(&client, &election->client);
     if (!error && options->controller_name)
         error = recorder_new(election->client, options->controller_name, options->identity, options->seed,
                              &election->recorder);
@@ -140,11 +140,10 @@ void election_free(struct election *election) {
         return;
     recorder_free(election->recorder);
     client_free(election->client);
-    for (size_t i = 0; election->slots && i < election->n_slots; i++)
+    for (size_t i = 0; i < election->n_slots; i++)
         response_clear(&election->slots[i].call.response);
     response_clear(&election->list.response);
     observed_leases_clear(&election->observed);
-    free(election->slots);
     free(election);
 }
 

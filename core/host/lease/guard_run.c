@@ -43,8 +43,7 @@ struct guard_run {
     struct guard guard;
     struct client *client;
     char selector[128];
-    struct guarded_kind *watched; // of all kinds
-    struct stop *stops;           // in the order of submission
+    struct stop *stops; // in the order of submission
     size_t submitted;
     struct moment now;
     int64_t logged_ns; // the API server cannot be reached; 0: reachable
@@ -52,9 +51,10 @@ struct guard_run {
     char logged_leases[256]; // the missed Leases
     uint64_t stopped;        // since fencing began
     uint64_t suspended, deleted, failures;
-    struct throttle failing; // lines about mirrors that the guard cannot stop,
-    int64_t fail_line_ns;    // the next one,
-    uint64_t unlogged;       // and how many were left out since the last one
+    struct throttle failing;       // lines about mirrors that the guard cannot stop,
+    int64_t fail_line_ns;          // the next one,
+    uint64_t unlogged;             // and how many were left out since the last one
+    struct guarded_kind watched[]; // of all kinds
 };
 
 static void free_stop(struct stop *stop) {
@@ -254,17 +254,15 @@ static void init_watch(struct guard_run *run, size_t kind) {
 
 struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out) {
     *out = NULL;
-    struct guard_run *run = calloc(1, sizeof *run);
+    struct guard_run *run = calloc(1, sizeof *run + options->n_kinds * sizeof run->watched[0]);
     if (!run)
         return error_no_memory();
     run->options = *options;
     run->now = now;
     guard_init(&run->guard, &options->guard, now);
     struct client_options client = {.cluster = "worker", .transport = options->transport, .budget = options->budget};
-    run->watched = calloc(options->n_kinds + 1, sizeof *run->watched);
-    struct error *error = run->watched ? client_new(&client, &run->client) : error_no_memory();
+    struct error *error = client_new(&client, &run->client);
     if (error) {
-        free(run->watched);
         free(run);
         return error;
     }
@@ -283,7 +281,6 @@ void guard_run_free(struct guard_run *run) {
     client_free(run->client);
     while (run->stops)
         free_stop(run->stops);
-    free(run->watched);
     free(run);
 }
 
