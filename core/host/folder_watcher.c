@@ -112,14 +112,13 @@ static void poll_folder(struct watched_folder *watched, int64_t now_ns) {
 }
 
 static void report_unwatched(struct watched_folder *watched, int why, bool polled) {
-    if (!watched->missing_told && polled)
+    if (!watched->missing_told)
         log_fields(LOG_WARN,
-                   "the files of a directory are read every few seconds: found no free inotify watch, expected one; "
-                   "raise the sysctl fs.inotify.max_user_watches",
+                   polled
+                       ? "the files of a directory are read every few seconds: found no free inotify watch, expected "
+                         "one; raise the sysctl fs.inotify.max_user_watches"
+                       : "directory cannot be watched yet",
                    {"directory", watched->directory}, {"error", strerror(why)});
-    else if (!watched->missing_told)
-        log_fields(LOG_WARN, "directory cannot be watched yet", {"directory", watched->directory},
-                   {"error", strerror(why)});
     watched->missing_told = true;
 }
 

@@ -69,21 +69,14 @@ struct event_item *inbox_item(struct engine_event *event) {
     return item;
 }
 
-// With the mutex held: the engine has to take the earlier items first. *wakes: the caller put an item, and the engine's
-// thread may be waiting.
-static void wait_for_room(struct inbox *inbox, const struct event_item *item, bool *wakes) {
-    while (!inbox->closed && !event_queue_has_room(&inbox->queue, item)) {
-        pthread_cond_signal(&inbox->filled);
-        pthread_cond_wait(&inbox->emptied, &inbox->mutex);
-        *wakes = true;
-    }
-}
-
 // With the mutex held. *wakes: the engine's thread may be waiting. The items that a closed inbox does not take.
 static struct event_item *put(struct inbox *inbox, struct event_item *items, bool waits, bool *wakes) {
     for (struct event_item *item = items, *next; item; item = next) {
-        if (waits)
-            wait_for_room(inbox, item, wakes);
+        while (waits && !inbox->closed && !event_queue_has_room(&inbox->queue, item)) {
+            pthread_cond_signal(&inbox->filled); // the engine has to take the earlier items first
+            pthread_cond_wait(&inbox->emptied, &inbox->mutex);
+            *wakes = true;
+        }
         if (inbox->closed)
             return item;
         next = item->next;
