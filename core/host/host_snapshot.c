@@ -59,14 +59,6 @@ static void fill_in(const struct host *host, struct stats *stats) {
     }
 }
 
-// Pointers to the names in the stats.
-static struct error *name_clusters(struct host_snapshot *snapshot) {
-    snapshot->names = calloc(snapshot->stats.n_clusters + 1, sizeof *snapshot->names);
-    for (size_t c = 0; snapshot->names && c < snapshot->stats.n_clusters; c++)
-        snapshot->names[c] = snapshot->stats.clusters[c].name;
-    return snapshot->names ? NULL : error_no_memory();
-}
-
 void snapshot_publish(struct host *host, struct moment now, bool force) {
     if (!force && now.mono_ns < host->published_ns + HOST_PUBLISH_NS) {
         host->publish_due = true;
@@ -105,10 +97,12 @@ int64_t host_stalled_ns(struct host *host) {
 static struct error *read_clusters(struct host *host, struct host_snapshot *out) {
     int64_t now_ns = clock_now().mono_ns;
     out->readings = calloc(out->stats.n_clusters + 1, sizeof *out->readings);
-    if (!out->readings)
+    out->names = calloc(out->stats.n_clusters + 1, sizeof *out->names);
+    if (!out->readings || !out->names)
         return error_no_memory();
     for (size_t c = 0; c < out->stats.n_clusters; c++) {
         struct cluster_reading *reading = &out->readings[c];
+        out->names[c] = out->stats.clusters[c].name;
         size_t number = out->stats.clusters[c].number;
         meter_read(&host->clusters[number]->meter, &reading->meter);
         meter_recent(&host->clusters[number]->meter, now_ns, &reading->recent);
@@ -129,8 +123,7 @@ static struct error *copy_snapshot(struct host *host, struct host_snapshot *out)
     out->notes = (struct reload_notes){.sources = NULL};
     TRY(stats_copy(&host->snapshot.stats, &out->stats));
     TRY(reload_notes_copy(&host->snapshot.notes, &out->notes));
-    TRY(read_clusters(host, out));
-    return name_clusters(out);
+    return read_clusters(host, out);
 }
 
 struct error *host_snapshot(struct host *host, struct host_snapshot *out) {

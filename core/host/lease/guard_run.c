@@ -312,14 +312,11 @@ static int64_t keep_leases(struct guard_run *run) {
     return run->now.mono_ns + CLOCK_SECOND;
 }
 
-static void log_unreturned(struct guard_run *run) {
-    const char *error = run->guard.unreturned;
-    if (*error && !run->logged_unreturned)
-        log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet", {"error", error});
-    run->logged_unreturned = *error;
-}
-
 static void log_changes(struct guard_run *run, bool fencing) {
+    if (*run->guard.unreturned && !run->logged_unreturned)
+        log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet",
+                   {"error", run->guard.unreturned});
+    run->logged_unreturned = *run->guard.unreturned;
     bool seen = run->guard.leases.count > 0;
     if (seen && !run->seen)
         log_plain(LOG_INFO, "the Lease of the host is there: the guard watches for renewals");
@@ -367,7 +364,6 @@ int64_t guard_run_tick(struct guard_run *run, struct moment now) {
     run->now = now;
     bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
     log_changes(run, fencing);
-    log_unreturned(run);
     if (fencing && !run->fencing)
         run->stopped = 0;
     run->fencing = fencing;
