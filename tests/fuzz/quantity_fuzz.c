@@ -101,9 +101,9 @@ static void check_pruned(const char *text, size_t len) {
     if (!same)
         fuzz_fail("%s asks for something else once it is cut down", pod);
     struct node_table *table = node_table_new(1);
-    if (!table || !node_table_pod(table, cut) || !node_table_node(table, cut))
+    if (!table || !node_table_put(table, TABLE_PODS, cut) || !node_table_put(table, TABLE_NODES, cut))
         fuzz_fail("it is not counted");
-    node_table_pod_gone(table, cut);
+    node_table_remove(table, TABLE_PODS, cut);
     if (node_table_size(table).pods != 0)
         fuzz_fail("a pod that is gone is still there");
     node_table_free(table);

@@ -15,10 +15,8 @@
 
 struct kind_watch {
     struct cluster_io *io;
-    size_t kind;
-    struct reflector *reflector;
+    struct object_watch watch;
     const char *kept[2]; // fields kept of objects that are too large
-    bool rewound;        // since the last list
     bool too_large;      // some object was
     bool settled;        // has had another state than at the start
 };
@@ -30,6 +28,7 @@ struct cluster_io {
         char *uid, *version;   // of namespace kube-system as last read; NULL: not yet
     } identity;                // of the cluster
     struct recorder *recorder; // management only
+    char *selector;            // of the kinds' watches
     struct kind_watch **kinds; // of the first n_kinds kinds
     size_t n_kinds;
     struct watcher_set watchers;
@@ -53,13 +52,6 @@ struct in_flight {
 
 static void post(struct cluster_io *io, struct engine_event *event) {
     cluster_post(&io->scope, event);
-}
-
-static void on_listing(void *ctx, const char *version) {
-    struct kind_watch *w = ctx;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_LISTING, .kind = w->kind, .version = version});
-    post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
 static uint64_t version_hash(const struct object *object) {
@@ -90,57 +82,68 @@ static bool is_echo(const struct cluster_io *io, const struct object *object) {
     return is_written(io, object);
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct kind_watch *w = ctx;
+static void post_seen(struct kind_watch *w, struct object *object) {
     w->io->scope.has_objects = true;
     w->too_large |= object->too_large || object->reduced;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_SEEN, .kind = w->kind, .object = object->value});
     bool echo = is_echo(w->io, object);
-    post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
+    post(w->io, &(struct engine_event){.type = EVENT_SEEN, .kind = w->watch.kind, .echo = echo, .object = object});
 }
 
-static void on_gone(void *ctx, struct object *object) {
-    struct kind_watch *w = ctx;
-    watcher_set_notify(&w->io->watchers,
-                       &(struct cluster_notice){.type = NOTICE_GONE, .kind = w->kind, .object = object->value});
-    post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = w->kind, .object = object});
-}
-
-static void on_listed(void *ctx, const char *version) {
-    struct kind_watch *w = ctx;
-    w->rewound = false;
-    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_LISTED, .kind = w->kind});
+static void post_listed(const struct kind_watch *w, const char *version) {
     int64_t revision = 0;
-    if (!text_to_int64(reflector_version(w->reflector), &revision))
+    if (!text_to_int64(reflector_version(w->watch.reflector), &revision))
         revision = 0;
     post(w->io,
-         &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .revision = revision, .version = version});
+         &(struct engine_event){.type = EVENT_LISTED, .kind = w->watch.kind, .revision = revision, .version = version});
 }
 
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct kind_watch *w = ctx;
+static void post_state(struct kind_watch *w, enum reflector_state state, const char *problem) {
     w->settled |= state != REFLECTOR_STARTING;
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->io->scope.probe); // the engine waits for the cluster's identity
-    watcher_set_notify(&w->io->watchers, &(struct cluster_notice){.type = NOTICE_STATE, .kind = w->kind});
-    post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
+    post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->watch.kind, .watch = {state, problem}});
 }
 
-static void on_rewound(void *ctx, const char *problem) {
-    struct kind_watch *w = ctx;
+// A rewind seen for one kind applies to all.
+static void handle_rewind(const struct kind_watch *w, const char *problem, bool again) {
     struct cluster_io *io = w->io;
-    bool known = w->rewound;
-    w->rewound = true;
     io->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(io->scope.probe);
-    post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->kind, .problem = problem});
-    // A rewind seen for one kind applies to all.
-    for (size_t k = 0; k < io->n_kinds && !known; k++)
-        if (!io->kinds[k]->rewound) {
-            io->kinds[k]->rewound = true;
-            reflector_rewind(io->kinds[k]->reflector, problem);
-        }
+    post(io, &(struct engine_event){.type = EVENT_RESTORED, .kind = w->watch.kind, .problem = problem});
+    for (size_t k = 0; k < io->n_kinds && !again; k++) {
+        struct object_watch *other = &io->kinds[k]->watch;
+        if (other->restored)
+            continue;
+        other->restored = true;
+        object_watch_rewind(other, problem);
+    }
+}
+
+static void on_notice(void *ctx, const struct cluster_notice *notice) {
+    struct kind_watch *w = ctx;
+    watcher_set_notify(&w->io->watchers, notice);
+    switch (notice->type) {
+    case NOTICE_LISTING:
+        post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = notice->kind, .version = notice->version});
+        break;
+    case NOTICE_SEEN:
+        post_seen(w, notice->object);
+        break;
+    case NOTICE_GONE:
+        post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = notice->kind, .object = notice->object});
+        break;
+    case NOTICE_LISTED:
+        post_listed(w, notice->version);
+        break;
+    case NOTICE_STATE:
+        post_state(w, notice->state, notice->problem);
+        break;
+    case NOTICE_RESTORED:
+        handle_rewind(w, notice->problem, notice->restored);
+        break;
+    default:
+        break;
+    }
 }
 
 // A changed or older namespace kube-system, as a sentence; NULL: unchanged.
@@ -164,7 +167,7 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
         (void)text_set(&io->identity.uid, uid);
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
-        reflector_rewind(io->kinds[k]->reflector, rewound);
+        object_watch_rewind(&io->kinds[k]->watch, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
@@ -173,7 +176,7 @@ static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t h
     if (contact != CONTACT_GOOD)
         return;
     for (size_t k = 0; k < io->n_kinds; k++)
-        reflector_hurry(io->kinds[k]->reflector);
+        object_watch_hurry(&io->kinds[k]->watch);
     watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REACHED});
 }
 
@@ -218,40 +221,26 @@ static void on_answer(void *ctx, struct response *response) {
     free_in_flight(sent);
 }
 
-static void free_kind(struct kind_watch *w) {
-    if (w)
-        reflector_free(w->reflector);
-    free(w);
-}
-
 // The next one.
 static struct error *watch_kind(struct cluster_io *io) {
     const struct cluster_scope *scope = &io->scope;
     size_t kind = io->n_kinds;
     const wharf_kind *abi = &scope->settings.kinds[kind]->abi;
-    bool worker = scope->cluster != ENGINE_MANAGEMENT;
-    AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, scope->origin) : NULL;
     struct kind_watch **place = array_next(&io->kinds, kind, sizeof(struct kind_watch *));
     struct kind_watch *w = place ? calloc(1, sizeof *w) : NULL;
-    if (!w || (worker && !selector)) {
-        free(w);
+    if (!w)
         return error_no_memory();
-    }
     w->io = io;
-    w->kind = kind;
     w->kept[0] = abi->managed_by; // to check the delegation
-    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     struct reflector_options options = cluster_watch_options(scope, abi->plural);
     options.group = abi->group;
     options.versions = abi->versions;
-    options.label_selector = selector;
+    options.label_selector = io->selector;
     options.kept = w->kept;
     options.probe = scope->probe;
-    struct error *error = reflector_new(&options, scope->transport, &handler, &w->reflector);
-    if (error) {
-        free_kind(w);
-        return error;
-    }
+    object_watch_init(&w->watch, &options, scope->transport, on_notice, w);
+    w->watch.kind = kind;
+    w->watch.persistent = w->watch.gives_objects = true;
     *place = w;
     io->n_kinds++;
     return NULL;
@@ -282,6 +271,10 @@ static struct error *fill_io(struct cluster_io *io) {
         error = recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder);
     if (io->recorder)
         recorder_gate(io->recorder, gates_any(scope->gates));
+    if (scope->cluster != ENGINE_MANAGEMENT)
+        io->selector = text_format("%s=%s", MARK_ORIGIN, scope->origin);
+    if (!error && scope->cluster != ENGINE_MANAGEMENT && !io->selector)
+        error = error_no_memory();
     return error ? error : open_watches(io);
 }
 
@@ -309,14 +302,17 @@ static void read_failed(void (*done)(void *ctx, struct response *response), void
 void cluster_io_free(struct cluster_io *io) {
     if (!io)
         return;
-    for (size_t k = 0; k < io->n_kinds; k++)
-        free_kind(io->kinds[k]);
+    for (size_t k = 0; k < io->n_kinds; k++) {
+        object_watch_clear(&io->kinds[k]->watch);
+        free(io->kinds[k]);
+    }
     watcher_set_stop(&io->watchers);
     recorder_free(io->recorder);
     client_free(io->scope.client);
     probe_free(io->scope.probe);
     free(io->identity.uid);
     free(io->identity.version);
+    free(io->selector);
     while (io->in_flight) {
         if (io->in_flight->done)
             read_failed(io->in_flight->done, io->in_flight->ctx, "the connection to the cluster was closed");
@@ -409,7 +405,7 @@ void cluster_io_relist(struct cluster_io *io, size_t kind) {
     if (kind == RELIST_NAMESPACES)
         watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     if (kind < io->n_kinds)
-        reflector_relist(io->kinds[kind]->reflector);
+        object_watch_relist(&io->kinds[kind]->watch);
 }
 
 void cluster_io_event(struct cluster_io *io, struct moment now, struct workload_event *event) {
@@ -441,7 +437,7 @@ void cluster_io_accept_larger(struct cluster_io *io) {
     for (size_t k = 0; k < io->n_kinds; k++)
         if (io->kinds[k]->too_large) {
             io->kinds[k]->too_large = false;
-            reflector_relist(io->kinds[k]->reflector);
+            object_watch_relist(&io->kinds[k]->watch);
         }
 }
 
@@ -466,7 +462,7 @@ static int64_t update_watches(struct cluster_io *io, struct moment now) {
 int64_t cluster_io_tick(struct cluster_io *io, struct moment now) {
     int64_t next_ns = clock_earlier(update_watches(io, now), probe_tick(io->scope.probe, now)); // which may relist
     for (size_t k = 0; k < io->n_kinds; k++)
-        next_ns = clock_earlier(next_ns, reflector_tick(io->kinds[k]->reflector, now));
+        next_ns = clock_earlier(next_ns, object_watch_tick(&io->kinds[k]->watch, true, now));
     next_ns = clock_earlier(next_ns, watcher_set_step(&io->watchers, now));
     if (io->recorder)
         next_ns = clock_earlier(next_ns, recorder_tick(io->recorder, now));

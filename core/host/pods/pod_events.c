@@ -9,7 +9,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods/owner_chain.h"
-#include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 #include "core/kube/client/meter.h"
 
@@ -39,12 +38,11 @@ struct failures { // of a mirror, by the hash of its uid
 };
 
 struct pod_events {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct meter *meter;
     bool normal; // Events of type Normal too
 
     struct client *client;
-    struct object_watch watch;
     struct owner_chain *chain;
     struct pod_groups *groups;
     int64_t now_ns;
@@ -125,9 +123,8 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
     events->n_waiting++;
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct pod_events *events = ctx;
-    const struct json *event = object->value, *about = json_get(event, "involvedObject");
+static void see_event(struct pod_events *events, const struct json *event) {
+    const struct json *about = json_get(event, "involvedObject");
     const char *reason = json_string_or(json_get(event, "reason"), "");
     const char *name = json_string_or(json_get(about, "name"), ""), *uid = json_string_or(json_get(about, "uid"), "");
     bool warning = text_equal(json_string(json_get(event, "type")), "Warning");
@@ -144,20 +141,23 @@ static void on_seen(void *ctx, struct object *object) {
     }
 }
 
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    const struct pod_events *events = ctx;
-    (void)problem;
-    meter_pods_watched(events->meter, state == REFLECTOR_CONNECTED);
+static void report_refusal(struct pod_events *events, const char *text, const char *problem) {
+    if (!events->refusal_logged)
+        log_fields(LOG_WARN, text, {"cluster", events->base.scope->name}, {"error", problem});
+    events->refusal_logged = true;
 }
 
-static void on_refused(void *ctx, const char *problem) {
-    struct pod_events *events = ctx;
-    if (!events->refusal_logged)
-        log_fields(LOG_WARN,
-                   "the worker does not let the host watch Events: pods' Events there are not reported; grant list "
-                   "and watch of events, or set podEvents: none",
-                   {"cluster", events->scope->name}, {"error", problem});
-    events->refusal_logged = true;
+static void handle_event(void *state, const struct cluster_notice *notice) {
+    struct pod_events *events = state;
+    if (notice->type == NOTICE_SEEN)
+        see_event(events, notice->object->value);
+    else if (notice->type == NOTICE_STATE)
+        meter_pods_watched(events->meter, notice->state == REFLECTOR_CONNECTED);
+    else if (notice->type == NOTICE_REFUSED)
+        report_refusal(events,
+                       "the worker does not let the host watch Events: pods' Events there are not reported; grant list "
+                       "and watch of events, or set podEvents: none",
+                       notice->problem);
 }
 
 static const char *fields_of(bool normal) {
@@ -166,7 +166,6 @@ static const char *fields_of(bool normal) {
 
 static void stop(void *state) {
     struct pod_events *events = state;
-    object_watch_clear(&events->watch);
     owner_chain_free(events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
@@ -178,38 +177,22 @@ static void stop(void *state) {
     for (size_t i = 0; i < events->n_looks; i++)
         free(events->looks[i]);
     meter_pods_watched(events->meter, false);
-    free(events);
 }
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct pod_events *events = calloc(1, sizeof *events);
-    if (!events)
-        return error_no_memory();
-    events->scope = scope;
+static struct error *start(const struct cluster_scope *scope, void *state) {
+    struct pod_events *events = state;
     events->meter = scope->meter;
     events->normal = scope->settings.pod_events == POD_EVENTS_ALL;
+    events->base.watches[0].options.field_selector = fields_of(events->normal);
     events->begun = scope->has_objects;
     struct client_options client = {.cluster = scope->name,
                                     .transport = scope->transport,
                                     .max_in_flight = 1,
                                     .budget = scope->budget,
                                     .meter = scope->meter};
-    struct reflector_options options = cluster_watch_options(scope, "events");
-    options.field_selector = fields_of(events->normal);
-    options.from_now = true;
-    options.watch_list = false;
-    struct object_watch_handler handler = {.seen = on_seen, .state = on_state, .refused = on_refused, .ctx = events};
-    object_watch_init(&events->watch, &options, scope->transport, &handler, false);
-    struct error *error = client_new(&client, &events->client);
-    if (!error)
-        error = owner_chain_new(scope, events->client, &events->chain);
-    if (!error)
-        error = pod_groups_new(scope->seed, &events->groups);
-    if (error)
-        stop(events);
-    else
-        *state = events;
-    return error;
+    TRY(client_new(&client, &events->client));
+    TRY(owner_chain_new(scope, events->client, &events->chain));
+    return pod_groups_new(scope->seed, &events->groups);
 }
 
 static bool is_new_kill(struct pod_events *events, uint64_t id) {
@@ -272,12 +255,10 @@ static void read_pod(void *ctx, const struct json *pod) {
 
 static void handle_refusal(struct pod_events *events, const char *problem) {
     events->reads_at_ns = events->now_ns + REFUSED_NS;
-    if (!events->refusal_logged)
-        log_fields(LOG_WARN,
+    report_refusal(events,
                    "the worker does not let the host read pods or their owners: pods' Events there are not reported; "
                    "grant get and list of pods, or set podEvents: none",
-                   {"cluster", events->scope->name}, {"error", problem});
-    events->refusal_logged = true;
+                   problem);
 }
 
 static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem) {
@@ -372,7 +353,7 @@ static void see_mirror(struct pod_events *events, size_t kind, const struct json
     events->begun = true;
     int64_t failed = json_int64(json_path(mirror, "status", "failed", NULL), 0);
     wharf_phase phase = {.size = sizeof phase};
-    phase_by_rules(&events->scope->settings.kinds[kind]->abi, mirror, &phase);
+    phase_by_rules(&events->base.scope->settings.kinds[kind]->abi, mirror, &phase);
     failed += failed == 0 && phase.phase == WHARF_FAILED; // a kind that does not count failures
     const char *namespace_ = object_namespace(mirror);
     if (failed <= 0 || !text_is_dns_label(namespace_))
@@ -388,28 +369,28 @@ static void see_mirror(struct pod_events *events, size_t kind, const struct json
 static void notice(void *state, const struct cluster_notice *notice) {
     struct pod_events *events = state;
     if (notice->type == NOTICE_SEEN)
-        see_mirror(events, notice->kind, notice->object);
+        see_mirror(events, notice->kind, notice->object->value);
     if (notice->type != NOTICE_CONFIGURED)
         return;
     owner_chain_forget_none(events->chain);
-    bool normal = events->scope->settings.pod_events == POD_EVENTS_ALL;
+    bool normal = events->base.scope->settings.pod_events == POD_EVENTS_ALL;
     if (events->normal == normal)
         return;
     events->normal = normal;
-    object_watch_select(&events->watch, fields_of(normal));
+    object_watch_select(&events->base.watches[0], fields_of(normal));
 }
 
 static void on_report(void *ctx, const struct pod_report *report) {
     struct pod_events *events = ctx;
     meter_pods(events->meter, METER_PODS_REPORTED, 1);
-    cluster_post(events->scope, &(struct engine_event){.type = EVENT_POD_REPORT,
-                                                       .kind = report->mirror.kind,
-                                                       .pod_report = {.namespace_ = report->mirror.namespace_,
-                                                                      .name = report->mirror.name,
-                                                                      .uid = report->mirror.uid,
-                                                                      .reason = report->reason,
-                                                                      .text = report->text,
-                                                                      .warning = report->warning}});
+    cluster_post(events->base.scope, &(struct engine_event){.type = EVENT_POD_REPORT,
+                                                            .kind = report->mirror.kind,
+                                                            .pod_report = {.namespace_ = report->mirror.namespace_,
+                                                                           .name = report->mirror.name,
+                                                                           .uid = report->mirror.uid,
+                                                                           .reason = report->reason,
+                                                                           .text = report->text,
+                                                                           .warning = report->warning}});
 }
 
 static int64_t step(void *state, struct moment now) {
@@ -417,7 +398,7 @@ static int64_t step(void *state, struct moment now) {
     events->now_ns = now.mono_ns;
     if (events->since_wall_ns == 0)
         events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
-    int64_t next_ns = object_watch_tick(&events->watch, events->begun, now);
+    int64_t next_ns = watcher_tick_watches(&events->base, events->begun, now);
     next_ns = clock_earlier(next_ns, search(events, now));
     next_ns = clock_earlier(next_ns, look(events, now));
     uint64_t limited = 0;
@@ -431,5 +412,12 @@ static bool is_wanted(const struct cluster_io_settings *settings) {
     return settings->pod_events != POD_EVENTS_NONE;
 }
 
-const struct watcher pod_events_watcher = {
-    .of_workers = true, .wanted = is_wanted, .start = start, .step = step, .notice = notice, .stop = stop};
+const struct watcher pod_events_watcher = {.of_workers = true,
+                                           .wanted = is_wanted,
+                                           .size = sizeof(struct pod_events),
+                                           .watches = {{.plural = "events", .from_now = true}},
+                                           .handle = handle_event,
+                                           .start = start,
+                                           .step = step,
+                                           .notice = notice,
+                                           .stop = stop};

@@ -126,12 +126,6 @@ static void remove_worker(struct source_watch *c, const char *key) {
     renewals_forget(c->all->renewals, key);
 }
 
-static void on_listing(void *ctx, const char *version) {
-    struct source_watch *c = ctx;
-    (void)version;
-    source_items_unsee(&c->items);
-}
-
 static void end_worker_list(struct source_watch *c, bool restored) {
     size_t held = restored ? source_items_hold(&c->items) : 0;
     if (held > 0)
@@ -257,27 +251,7 @@ static char *key_of(const struct object *object) {
     return text_format("%s/%s", object_namespace(object->value), object_name(object->value));
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? see_map : see_worker)(c, key, object);
-}
-
-static void on_gone(void *ctx, struct object *object) {
-    struct source_watch *c = ctx;
-    AUTO_TEXT key = key_of(object);
-    if (key)
-        (is_map(c) ? remove_map : remove_worker)(c, key);
-}
-
-static void on_listed(void *ctx, bool restored) {
-    struct source_watch *c = ctx;
-    (is_map(c) ? end_map_list : end_worker_list)(c, restored);
-}
-
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
-    struct source_watch *c = ctx;
+static void note_state(struct source_watch *c, enum reflector_state state, const char *problem) {
     bool absent = state == REFLECTOR_ABSENT;
     if (is_map(c)) {
         c->all->overrides_lost = problem;
@@ -288,6 +262,21 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
                    {"from", title_of(c)}, {"error", problem});
     (void)text_set(&c->problem, problem);
+}
+
+static void handle(void *ctx, const struct cluster_notice *notice) {
+    struct source_watch *c = ctx;
+    AUTO_TEXT key = notice->object ? key_of(notice->object) : NULL;
+    if (notice->type == NOTICE_LISTING)
+        source_items_unsee(&c->items);
+    else if (notice->type == NOTICE_SEEN && key)
+        (is_map(c) ? see_map : see_worker)(c, key, notice->object);
+    else if (notice->type == NOTICE_GONE && key)
+        (is_map(c) ? remove_map : remove_worker)(c, key);
+    else if (notice->type == NOTICE_LISTED)
+        (is_map(c) ? end_map_list : end_worker_list)(c, notice->restored);
+    else if (notice->type == NOTICE_STATE)
+        note_state(c, notice->state, notice->problem);
 }
 
 static const char *own_namespace(const struct source_objects *objects) {
@@ -322,8 +311,8 @@ static void open_watch(struct source_objects *objects, size_t index) {
     if (kind && kind->namespace_of)
         options.namespace_ = kind->namespace_of(&objects->config->workers_from);
     options.seed = random_system();
-    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, NULL, c};
-    object_watch_init(&c->watch, &options, objects->scope->transport, &handler, true);
+    object_watch_init(&c->watch, &options, objects->scope->transport, handle, c);
+    c->watch.persistent = true;
 }
 
 static void close_watch(struct source_watch *c) {
@@ -356,8 +345,8 @@ static int64_t await_overrides(struct source_objects *objects, struct moment now
     return now.mono_ns;
 }
 
-static struct error *start_watcher(const struct cluster_scope *scope, void **state) {
-    struct source_objects *objects = *state;
+static struct error *start_watcher(const struct cluster_scope *scope, void *state) {
+    struct source_objects *objects = state;
     objects->scope = scope;
     return NULL;
 }

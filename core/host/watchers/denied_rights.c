@@ -23,7 +23,7 @@ struct right_state {
 };
 
 struct denied_rights {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct right_state rights[RIGHTS];
     struct right_state *reviewed; // by the review in flight
     bool answered, allowed;       // the review has an answer
@@ -31,15 +31,6 @@ struct denied_rights {
 
 static const char *verb_of(enum verb verb) {
     return verb == VERB_CREATE ? "create" : verb == VERB_DELETE ? "delete" : verb == VERB_MERGE_PATCH ? "patch" : NULL;
-}
-
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct denied_rights *denied = calloc(1, sizeof *denied);
-    if (!denied)
-        return error_no_memory();
-    denied->scope = scope;
-    *state = denied;
-    return NULL;
 }
 
 static void add_right(struct denied_rights *denied, const struct written_object *object) {
@@ -57,7 +48,7 @@ static void add_right(struct denied_rights *denied, const struct written_object 
     }
     if (place)
         *place = (struct right_state){
-            .kind = &denied->scope->settings.kinds[object->kind]->abi, .of = *object, .verb = verb};
+            .kind = &denied->base.scope->settings.kinds[object->kind]->abi, .of = *object, .verb = verb};
 }
 
 static void put_right(const struct right_state *right, struct buffer *out) {
@@ -80,8 +71,9 @@ static void post_denied(struct denied_rights *denied, size_t kind) {
     }
     if (more > 0)
         buffer_printf(&text, ", and lacks %zu more rights", more);
-    cluster_post(denied->scope, &(struct engine_event){
-                                    .type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL});
+    cluster_post(
+        denied->base.scope,
+        &(struct engine_event){.type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL});
 }
 
 // The next connection begins without denials.
@@ -118,7 +110,7 @@ static bool begin_review(struct denied_rights *denied, struct right_state *right
     if (!access_review_write(&review, &body))
         return false;
     const struct request request = access_review_request(&body);
-    struct error *error = client_submit(denied->scope->client, &request, on_answer, denied, NULL);
+    struct error *error = client_submit(denied->base.scope->client, &request, on_answer, denied, NULL);
     bool sent = !error;
     error_free(error);
     if (sent)
@@ -137,7 +129,7 @@ static void end_review(struct denied_rights *denied, struct moment now) {
         return;
     post_denied(denied, right->of.kind);
     if (right->denied)
-        probe_disconnected(denied->scope->probe); // perhaps an administrator revoked all rights
+        probe_disconnected(denied->base.scope->probe); // perhaps an administrator revoked all rights
 }
 
 static int64_t step(void *state, struct moment now) {
@@ -159,9 +151,5 @@ static int64_t step(void *state, struct moment now) {
     return next_ns;
 }
 
-static void stop(void *state) {
-    free(state);
-}
-
 const struct watcher denied_rights_watcher = {
-    .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_workers = true, .size = sizeof(struct denied_rights), .step = step, .notice = notice};

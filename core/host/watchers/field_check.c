@@ -24,7 +24,7 @@ struct checked {         // one kind
 };
 
 struct field_check {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct checked *kinds;
     size_t n_kinds;
     uint64_t exchange; // 0: none
@@ -32,21 +32,11 @@ struct field_check {
     int64_t now_ns;
 };
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct field_check *check = calloc(1, sizeof *check);
-    if (!check)
-        return error_no_memory();
-    check->scope = scope;
-    *state = check;
-    return NULL;
-}
-
 static void stop(void *state) {
     struct field_check *check = state;
     if (check->exchange != 0)
-        check->scope->transport->ops->cancel(check->scope->transport, check->exchange);
+        check->base.scope->transport->ops->cancel(check->base.scope->transport, check->exchange);
     free(check->kinds);
-    free(check);
 }
 
 // Without memory the kind is not checked.
@@ -63,7 +53,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
         check->n_kinds++;
     }
     struct checked *checked = &check->kinds[kind];
-    for (const char *const *own = check->scope->settings.kinds[kind]->abi.versions; *own; own++)
+    for (const char *const *own = check->base.scope->settings.kinds[kind]->abi.versions; *own; own++)
         if (strcmp(*own, notice->version) == 0)
             checked->version = *own;
     checked->due_ns = 0;
@@ -72,13 +62,13 @@ static void notice(void *state, const struct cluster_notice *notice) {
 // One document describes all kinds of a group and version.
 static bool is_of_document(const struct field_check *check, size_t kind) {
     const struct checked *asked = &check->kinds[check->asked], *checked = &check->kinds[kind];
-    const wharf_kind *a = &check->scope->settings.kinds[check->asked]->abi,
-                     *b = &check->scope->settings.kinds[kind]->abi;
+    const wharf_kind *a = &check->base.scope->settings.kinds[check->asked]->abi,
+                     *b = &check->base.scope->settings.kinds[kind]->abi;
     return checked->version && strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
 }
 
 static void read_document(struct field_check *check, size_t kind, const struct http_result *result) {
-    const wharf_kind *abi = &check->scope->settings.kinds[kind]->abi;
+    const wharf_kind *abi = &check->base.scope->settings.kinds[kind]->abi;
     struct checked *checked = &check->kinds[kind];
     struct schema_kind wanted = {abi->group, checked->version, abi->kind};
     enum schema_answer answer = result->outcome == HTTP_ANSWERED && result->status == 200
@@ -89,7 +79,8 @@ static void read_document(struct field_check *check, size_t kind, const struct h
     bool heard = result->outcome == HTTP_ANSWERED && result->status < 500 && result->status != 429;
     checked->due_ns = !heard ? check->now_ns + FAILED_NS : checked->lacks ? check->now_ns + MISSING_NS : CLOCK_NEVER;
     if (answer != SCHEMA_UNKNOWN)
-        cluster_post(check->scope, &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
+        cluster_post(check->base.scope,
+                     &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = checked->lacks});
 }
 
 static void on_done(void *ctx, const struct http_result *result) {
@@ -101,13 +92,13 @@ static void on_done(void *ctx, const struct http_result *result) {
 }
 
 static void ask(struct field_check *check, size_t kind) {
-    AUTO_TEXT path = schema_path(check->scope->settings.kinds[kind]->abi.group, check->kinds[kind].version);
+    AUTO_TEXT path = schema_path(check->base.scope->settings.kinds[kind]->abi.group, check->kinds[kind].version);
     const struct http_request request = {
         .method = HTTP_GET, .path = path, .accept = "application/json", .max_body = BODY_MAX, .timeout_ns = TIMEOUT_NS};
     const struct http_handler handler = {.done = on_done, .ctx = check};
     check->asked = kind;
     if (path)
-        check->exchange = check->scope->transport->ops->submit(check->scope->transport, &request, &handler);
+        check->exchange = check->base.scope->transport->ops->submit(check->base.scope->transport, &request, &handler);
     if (check->exchange == 0) // no memory
         check->kinds[kind].due_ns = check->now_ns + FAILED_NS;
 }
@@ -129,4 +120,4 @@ static int64_t step(void *state, struct moment now) {
 }
 
 const struct watcher field_check_watcher = {
-    .of_management = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_management = true, .size = sizeof(struct field_check), .step = step, .notice = notice, .stop = stop};

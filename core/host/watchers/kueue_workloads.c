@@ -7,7 +7,6 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/kueue/kueue_labels.h"
-#include "core/host/watchers/object_watch.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/pointer.h"
 
@@ -33,7 +32,7 @@ struct item {                  // of one object
 };
 
 struct kueue_workloads {
-    const struct cluster_scope *scope;
+    struct watcher_base base;
     struct budget *budget; // NULL: of the management cluster, which is trusted
     bool over_reported;
 
@@ -43,7 +42,6 @@ struct kueue_workloads {
     struct item *due;
     struct item *oldest, *newest; // unmatched
     size_t n_unmatched;
-    struct object_watch watch;
     const char *version; // served
     unsigned epoch;
     bool begun;
@@ -84,7 +82,7 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
             LOG_WARN,
             "the worker's Kueue Workloads exceed its memory budget: reasons why further workloads are queued are "
             "unknown; raise memory.perCluster",
-            {"cluster", workloads->scope->name});
+            {"cluster", workloads->base.scope->name});
     workloads->over_reported = true;
     return false;
 }
@@ -253,8 +251,7 @@ static void end_list(struct kueue_workloads *workloads, size_t kind) {
             leave_item(workloads, item);
 }
 
-static void on_listing(void *ctx, const char *version) {
-    struct kueue_workloads *workloads = ctx;
+static void begin_workloads(struct kueue_workloads *workloads, const char *version) {
     for (size_t i = 0; versions[i]; i++)
         if (text_equal(versions[i], version))
             workloads->version = versions[i];
@@ -267,16 +264,14 @@ static bool is_named(const struct json *workload) {
            text_is_within(queue, NAME_BYTES);
 }
 
-static void on_seen(void *ctx, struct object *object) {
-    struct kueue_workloads *workloads = ctx;
-    const char *owner = kueue_state_owner(object->value);
-    struct item *item = is_named(object->value) ? make_item(workloads, object->value, owner, false) : NULL;
+static void see_workload(struct kueue_workloads *workloads, const struct json *workload) {
+    struct item *item = is_named(workload) ? make_item(workloads, workload, kueue_state_owner(workload), false) : NULL;
     struct kueue_state state;
-    if (item) {
-        kueue_state_read(object->value, workloads->version ? workloads->version : versions[0], &state);
-        item->epoch = workloads->epoch;
-        set_state(workloads, item, &state);
-    }
+    if (!item)
+        return;
+    kueue_state_read(workload, workloads->version ? workloads->version : versions[0], &state);
+    item->epoch = workloads->epoch;
+    set_state(workloads, item, &state);
 }
 
 static void set_gone(struct kueue_workloads *workloads, struct item *item) {
@@ -292,16 +287,13 @@ static bool is_of(const struct item *item, const struct json *workload) {
     return item->event.type == EVENT_QUEUED && text_equal(item->event.queued.state->uid, object_uid(workload));
 }
 
-static void on_gone(void *ctx, struct object *object) {
-    struct kueue_workloads *workloads = ctx;
-    struct item *item = find_item(workloads, object->value, kueue_state_owner(object->value));
-    if (item && is_of(item, object->value))
+static void remove_workload(struct kueue_workloads *workloads, const struct json *workload) {
+    struct item *item = find_item(workloads, workload, kueue_state_owner(workload));
+    if (item && is_of(item, workload))
         set_gone(workloads, item);
 }
 
-static void on_listed(void *ctx, bool restored) {
-    struct kueue_workloads *workloads = ctx;
-    (void)restored;
+static void end_workloads(struct kueue_workloads *workloads) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
         if (item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE &&
@@ -309,34 +301,42 @@ static void on_listed(void *ctx, bool restored) {
             set_gone(workloads, item);
 }
 
-static void on_refused(void *ctx, const char *problem) {
-    const struct kueue_workloads *workloads = ctx;
-    log_fields(
-        LOG_WARN,
-        "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
-        "unknown; grant list and watch of workloads.kueue.x-k8s.io",
-        {"cluster", workloads->scope->name}, {"error", problem});
+static void handle_workload(void *state, const struct cluster_notice *notice) {
+    struct kueue_workloads *workloads = state;
+    switch (notice->type) {
+    case NOTICE_LISTING:
+        begin_workloads(workloads, notice->version);
+        break;
+    case NOTICE_SEEN:
+        see_workload(workloads, notice->object->value);
+        break;
+    case NOTICE_GONE:
+        remove_workload(workloads, notice->object->value);
+        break;
+    case NOTICE_LISTED:
+        end_workloads(workloads);
+        break;
+    case NOTICE_REFUSED:
+        log_fields(
+            LOG_WARN,
+            "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
+            "unknown; grant list and watch of workloads.kueue.x-k8s.io",
+            {"cluster", workloads->base.scope->name}, {"error", notice->problem});
+        break;
+    default:
+        break;
+    }
 }
 
-static struct error *start(const struct cluster_scope *scope, void **state) {
-    struct kueue_workloads *workloads = calloc(1, sizeof *workloads);
-    if (!workloads)
-        return error_no_memory();
-    workloads->scope = scope;
+static struct error *start(const struct cluster_scope *scope, void *state) {
+    struct kueue_workloads *workloads = state;
     workloads->budget = scope->cluster == ENGINE_MANAGEMENT ? NULL : scope->budget;
     map_init(&workloads->items, scope->seed);
-    struct reflector_options options = cluster_watch_options(scope, "workloads");
-    options.group = "kueue.x-k8s.io";
-    options.versions = versions;
-    struct object_watch_handler handler = {on_listing, on_seen, on_gone, on_listed, NULL, on_refused, workloads};
-    object_watch_init(&workloads->watch, &options, scope->transport, &handler, false);
-    *state = workloads;
     return NULL;
 }
 
 static void stop(void *state) {
     struct kueue_workloads *workloads = state;
-    object_watch_clear(&workloads->watch);
     for (struct item *item = workloads->due, *next; item; item = next) {
         next = item->next_due;
         item->due = false;
@@ -351,7 +351,6 @@ static void stop(void *state) {
     }
     map_free(&workloads->items);
     free(workloads->lists);
-    free(workloads);
 }
 
 static void post_due(struct kueue_workloads *workloads) {
@@ -367,13 +366,13 @@ static void post_due(struct kueue_workloads *workloads) {
             continue;
         item->posted = true;
         struct engine_event event = item->event;
-        cluster_post(workloads->scope, &event);
+        cluster_post(workloads->base.scope, &event);
     }
 }
 
 static int64_t step(void *state, struct moment now) {
     struct kueue_workloads *workloads = state;
-    int64_t next_ns = object_watch_tick(&workloads->watch, workloads->begun, now);
+    int64_t next_ns = watcher_tick_watches(&workloads->base, workloads->begun, now);
     post_due(workloads);
     return next_ns;
 }
@@ -394,11 +393,11 @@ static void notice(void *state, const struct cluster_notice *notice) {
         begin_list(workloads, notice->kind);
         break;
     case NOTICE_SEEN:
-        if (is_delegated(workloads->scope, notice->kind, notice->object))
-            see_object(workloads, notice->kind, notice->object);
+        if (is_delegated(workloads->base.scope, notice->kind, notice->object->value))
+            see_object(workloads, notice->kind, notice->object->value);
         break;
     case NOTICE_GONE:
-        item = find_item(workloads, notice->object, object_uid(notice->object));
+        item = find_item(workloads, notice->object->value, object_uid(notice->object->value));
         if (item)
             leave_item(workloads, item);
         break;
@@ -411,4 +410,12 @@ static void notice(void *state, const struct cluster_notice *notice) {
 }
 
 const struct watcher kueue_watcher = {
-    .of_management = true, .of_workers = true, .start = start, .step = step, .notice = notice, .stop = stop};
+    .of_management = true,
+    .of_workers = true,
+    .size = sizeof(struct kueue_workloads),
+    .watches = {{.group = "kueue.x-k8s.io", .plural = "workloads", .versions = versions}},
+    .handle = handle_workload,
+    .start = start,
+    .step = step,
+    .notice = notice,
+    .stop = stop};

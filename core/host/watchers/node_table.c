@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/saturate.h"
 #include "core/base/text.h"
-#include "core/host/watchers/pod_keys.h"
 #include "core/kube/api/pod_request.h"
 #include "core/kube/object/object.h"
 
@@ -160,7 +159,7 @@ void node_table_free(struct node_table *table) {
     free_rows(&table->nodes);
     free_rows(&table->shapes);
     resource_names_free(&table->names);
-    pod_keys_free(&table->pods);
+    free(table->pods.slots);
     free(table);
 }
 
@@ -173,7 +172,7 @@ static bool is_ready(const struct json *node) {
     return false;
 }
 
-bool node_table_node(struct node_table *table, const struct json *object) {
+static bool put_node(struct node_table *table, const struct json *object) {
     struct resource_list list;
     resource_read(json_path(object, "status", "allocatable", NULL), &list);
     struct amounts *amounts = amounts_new(&table->names, &list);
@@ -196,27 +195,6 @@ static void remove_node(struct node_table *table, struct row *node) {
     node->there = node->takes = false;
     table->changed = true;
     drop_if_unused(table, &table->nodes, node);
-}
-
-void node_table_node_gone(struct node_table *table, const struct json *object) {
-    struct row *node = map_get(&table->nodes.by_name, object_name(object));
-    if (node && node->there)
-        remove_node(table, node);
-}
-
-void node_table_list_nodes(struct node_table *table) {
-    for (size_t i = 1; i < table->nodes.end; i++)
-        if (table->nodes.list[i])
-            table->nodes.list[i]->seen = false;
-}
-
-void node_table_nodes_listed(struct node_table *table) {
-    for (size_t i = 1; i < table->nodes.end; i++) {
-        struct row *node = table->nodes.list[i];
-        if (node && node->there && !node->seen)
-            remove_node(table, node);
-    }
-    table->changed = true;
 }
 
 // Pods ---------------------------------------------------------------------------------------------------------
@@ -256,7 +234,7 @@ static uint64_t key_of(const struct json *pod) {
     return pod_keys_hash(object_uid(pod));
 }
 
-void node_table_pod_gone(struct node_table *table, const struct json *object) {
+static void remove_pod(struct node_table *table, const struct json *object) {
     struct pod_key pod;
     if (pod_keys_remove(&table->pods, key_of(object), &pod))
         count_pod(table, &pod, false);
@@ -270,39 +248,61 @@ static bool takes_nothing(const struct json *pod, const char *node) {
            (*node == '\0' && json_is(gates, JSON_ARRAY) && json_size(gates) > 0);
 }
 
-bool node_table_pod(struct node_table *table, const struct json *object) {
+static bool put_pod(struct node_table *table, const struct json *object) {
     const char *name = json_string_or(json_path(object, "spec", "nodeName", NULL), "");
     if (takes_nothing(object, name)) {
-        node_table_pod_gone(table, object);
+        remove_pod(table, object);
         return true;
     }
     struct row *shape = make_shape(table, object);
     struct row *node = shape && *name ? find_or_make_row(&table->nodes, name) : NULL;
     struct pod_key pod = {.uid = key_of(object), .node = node ? node->index : 0, .seen = 1}, former;
     pod.shape = (shape ? shape->index : 0) & POD_KEY_SHAPES;
-    bool was = false;
-    if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &was, &former)) {
+    if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &former)) {
         drop_if_unused(table, &table->shapes, shape);
         drop_if_unused(table, &table->nodes, node);
         return false;
     }
-    if (was && former.node == pod.node && former.shape == pod.shape)
+    if (former.uid && former.node == pod.node && former.shape == pod.shape)
         return true;
     count_pod(table, &pod, true);
-    if (was)
+    if (former.uid)
         count_pod(table, &former, false);
     return true;
 }
 
-void node_table_list_pods(struct node_table *table) {
-    pod_keys_unsee(&table->pods);
+// Nodes and pods ------------------------------------------------------------------------------------------------
+
+bool node_table_put(struct node_table *table, enum node_table_part part, const struct json *object) {
+    return (part == TABLE_NODES ? put_node : put_pod)(table, object);
 }
 
-void node_table_pods_listed(struct node_table *table) {
+void node_table_remove(struct node_table *table, enum node_table_part part, const struct json *object) {
+    struct row *node = part == TABLE_NODES ? map_get(&table->nodes.by_name, object_name(object)) : NULL;
+    if (part == TABLE_PODS)
+        remove_pod(table, object);
+    else if (node && node->there)
+        remove_node(table, node);
+}
+
+void node_table_list(struct node_table *table, enum node_table_part part) {
+    if (part == TABLE_PODS)
+        pod_keys_unsee(&table->pods);
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.end; i++)
+        if (table->nodes.list[i])
+            table->nodes.list[i]->seen = false;
+}
+
+void node_table_listed(struct node_table *table, enum node_table_part part) {
     struct pod_key pod;
     size_t at = 0;
-    while (pod_keys_take_unseen(&table->pods, &at, &pod))
+    while (part == TABLE_PODS && pod_keys_take_unseen(&table->pods, &at, &pod))
         count_pod(table, &pod, false);
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.end; i++) {
+        struct row *node = table->nodes.list[i];
+        if (node && node->there && !node->seen)
+            remove_node(table, node);
+    }
     table->changed = true;
 }
 
@@ -388,6 +388,6 @@ struct node_table_size node_table_size(const struct node_table *table) {
                                     .pods = table->pods.count,
                                     .shapes = shapes->live,
                                     .view = nodes_bytes(&view),
-                                    .bytes = sizeof *table + pod_keys_bytes(&table->pods) + slots + nodes->bytes +
-                                             shapes->bytes + table->marks};
+                                    .bytes = sizeof *table + table->pods.capacity * sizeof *table->pods.slots + slots +
+                                             nodes->bytes + shapes->bytes + table->marks};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/watchers/pod_keys.h"
-
 #include "core/base/text.h"
+#include "core/host/watchers/node_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +8,6 @@
 #define LEAST ((size_t)64)
 
 _Static_assert(sizeof(struct pod_key) == 16, "a worker may have 150,000 pods");
-
-void pod_keys_free(struct pod_keys *keys) {
-    free(keys->slots);
-    *keys = (struct pod_keys){.slots = NULL};
-}
 
 uint64_t pod_keys_hash(const char *uid) {
     uint64_t hash = text_hash(TEXT_HASH, uid);
@@ -43,14 +37,13 @@ static bool resize(struct pod_keys *keys, size_t capacity) {
     return true;
 }
 
-bool pod_keys_put(struct pod_keys *keys, const struct pod_key *pod, bool *was, struct pod_key *former) {
+bool pod_keys_put(struct pod_keys *keys, const struct pod_key *pod, struct pod_key *former) {
     if (8 * (keys->count + 1) > 7 * keys->capacity && !resize(keys, keys->capacity ? 2 * keys->capacity : LEAST))
         return false;
     struct pod_key *slot = &keys->slots[slot_of(keys, pod->uid)];
-    *was = slot->uid;
     *former = *slot;
     *slot = *pod;
-    keys->count += !*was;
+    keys->count += !former->uid;
     return true;
 }
 
@@ -74,10 +67,8 @@ static void remove_at(struct pod_keys *keys, size_t at, struct pod_key *former) 
 }
 
 bool pod_keys_remove(struct pod_keys *keys, uint64_t uid, struct pod_key *former) {
-    if (keys->count == 0)
-        return false;
-    size_t at = slot_of(keys, uid);
-    if (!keys->slots[at].uid)
+    size_t at = keys->count > 0 ? slot_of(keys, uid) : 0;
+    if (keys->count == 0 || !keys->slots[at].uid)
         return false;
     remove_at(keys, at, former);
     if (keys->capacity > LEAST && 8 * keys->count < keys->capacity)
@@ -98,8 +89,4 @@ bool pod_keys_take_unseen(struct pod_keys *keys, size_t *at, struct pod_key *for
             return true;
         }
     return false;
-}
-
-size_t pod_keys_bytes(const struct pod_keys *keys) {
-    return keys->capacity * sizeof *keys->slots;
 }

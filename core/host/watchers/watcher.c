@@ -16,22 +16,66 @@ void cluster_post(const struct cluster_scope *scope, struct engine_event *event)
     scope->post(scope->ctx, event);
 }
 
-struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural) {
+static void fill_options(struct reflector_options *options, const struct cluster_scope *scope) {
     static const char *const v1[] = {"v1", NULL};
-    return (struct reflector_options){.cluster = scope->name,
-                                      .group = "",
-                                      .plural = plural,
-                                      .versions = v1,
-                                      .watch_list = scope->watch_list,
-                                      .budget = scope->budget,
-                                      .meter = scope->meter,
-                                      .seed = text_hash(scope->seed, plural)};
+    options->cluster = scope->name;
+    options->group = options->group ? options->group : "";
+    options->versions = options->versions ? options->versions : v1;
+    options->watch_list = scope->watch_list;
+    options->budget = scope->budget;
+    options->meter = scope->meter;
+    options->seed = text_hash(scope->seed, options->plural);
+}
+
+struct reflector_options cluster_watch_options(const struct cluster_scope *scope, const char *plural) {
+    struct reflector_options options = {.plural = plural};
+    fill_options(&options, scope);
+    return options;
+}
+
+void watcher_stop(const struct watcher *row, void *state) {
+    struct watcher_base *base = row->size > 0 ? state : NULL;
+    for (size_t i = 0; base && i < WATCHER_WATCHES; i++)
+        object_watch_clear(&base->watches[i]);
+    if (row->stop)
+        row->stop(state);
+    free(base);
+}
+
+struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state) {
+    if (row->size == 0)
+        return row->start(scope, *state);
+    struct watcher_base *base = calloc(1, row->size);
+    if (!base)
+        return error_no_memory();
+    base->scope = scope;
+    for (size_t i = 0; i < WATCHER_WATCHES && row->watches[i].plural; i++) {
+        struct reflector_options options = row->watches[i];
+        fill_options(&options, scope);
+        object_watch_init(&base->watches[i], &options, scope->transport, row->handle, base);
+        base->watches[i].kind = i;
+        base->watches[i].persistent = row->persistent;
+    }
+    struct error *error = row->start ? row->start(scope, base) : NULL;
+    if (error)
+        watcher_stop(row, base);
+    else
+        *state = base;
+    return error;
+}
+
+int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < WATCHER_WATCHES; i++)
+        if (base->watches[i].transport)
+            next_ns = clock_earlier(next_ns, object_watch_tick(&base->watches[i], wanted, now));
+    return next_ns;
 }
 
 struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
                               const struct cluster_scope *scope, void *state) {
     struct running_watcher *place = array_next(&watchers->list, watchers->count, sizeof *place);
-    struct error *error = place ? row->start(scope, &state) : error_no_memory();
+    struct error *error = place ? watcher_start(row, scope, &state) : error_no_memory();
     if (error)
         return error;
     *place = (struct running_watcher){row, state};
@@ -58,7 +102,7 @@ struct error *watcher_set_update(struct watcher_set *watchers, const struct clus
             continue;
         if (running->row->notice)
             running->row->notice(running->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
-        running->row->stop(running->state);
+        watcher_stop(running->row, running->state);
         watchers->list[i] = watchers->list[--watchers->count];
     }
     return error;
@@ -80,7 +124,7 @@ void watcher_set_notify(const struct watcher_set *watchers, const struct cluster
 void watcher_set_stop(struct watcher_set *watchers) {
     while (watchers->count > 0) {
         struct running_watcher *last = &watchers->list[--watchers->count];
-        last->row->stop(last->state);
+        watcher_stop(last->row, last->state);
     }
     free(TAKE(watchers->list));
 }
