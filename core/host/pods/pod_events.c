@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events about the pods of mirrors in one worker, posted to the engine: the watch reads new Events and keeps none, the
-// owner chain leads from a pod to its mirror (owner_chain.h), and pod_groups.h aggregates and limits reports. The watch
+// owner chain leads from a pod to its mirror (owner.h), and pod_groups.h aggregates and limits reports. The watch
 // begins with the first mirror, to send no request to a cluster that is refused. More failed pods of a mirror make the
 // watcher read these pods. With a client and a request budget of its own, the watcher delays nothing else.
 #include "core/adapter/phase.h"
@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
-#include "core/host/pods/owner_chain.h"
+#include "core/host/pods/owner.h"
 #include "core/host/watchers/watcher.h"
 #include "core/kube/client/meter.h"
 
@@ -208,9 +208,7 @@ static void put_kill(struct pod_events *events, const struct json *pod, const ch
     const struct json *owner = object_controller(pod);
     if (!owner || !is_new_kill(events, id))
         return;
-    struct owner_ref from = {json_string_or(json_get(owner, "apiVersion"), ""),
-                             json_string_or(json_get(owner, "kind"), ""), object_namespace(pod),
-                             json_string_or(json_get(owner, "name"), ""), json_string_or(json_get(owner, "uid"), "")};
+    struct owner_ref from = owner_ref_read(owner, object_namespace(pod));
     struct pod_note note = {
         .pod = object_name(pod), .pod_uid = object_uid(pod), .reason = "OOMKilled", .warning = true, .text = text};
     put(events, &from, &note, false);
@@ -271,7 +269,7 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
         meter_pods(events->meter, outcome == OWNER_NONE ? METER_PODS_OTHER : METER_PODS_UNREAD, 1);
     }
     if (outcome == OWNER_REFUSED)
-        handle_refusal(events, problem);
+        handle_refusal(events, problem ? problem : "refused");
     free(w);
 }
 
@@ -302,13 +300,12 @@ static int64_t search(struct pod_events *events, struct moment now) {
             return CLOCK_NEVER;
         }
         struct pod_search *w = events->current = take_waiting(events);
-        struct owner_search wanted = {.from = w->from,
+        struct owner_search wanted = {.from = &w->from,
                                       .fresh = w->fresh,
                                       .read = strcmp(w->from.kind, "Pod") == 0 ? read_pod : NULL,
                                       .done = on_owner,
                                       .ctx = events};
-        if (!owner_chain_find(events->chain, &wanted))
-            on_owner(events, OWNER_FAILED, NULL, NULL);
+        owner_chain_find(events->chain, &wanted);
     }
 }
 

@@ -66,7 +66,7 @@ struct error *target_read(struct target *target) {
     struct pods pods;
     const struct pods_source source = {get_within_patience, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
-    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
+    struct error *error = pods_find(&source, target->namespace_, target->mirror.uid, PODS_MAX, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller
     if (error)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the mirror of an object in a worker by the controller owners: a pod, its Job, its JobSet. The chain reads each
-// object on the way once, and remembers results by uid, also negative ones, for the last few thousand objects. One
-// search at a time. Used on the cluster's thread.
+// Owners of objects in a worker: references, the plurals of kinds, and the way from an object (a pod, its Job, its
+// JobSet) to the mirror. The way up reads each object once, and remembers results by uid, also negative ones, for the
+// last few thousand objects. One search at a time, on the cluster's thread. pods.h goes the other way.
 #pragma once
 
 #include "core/host/pods/pod_groups.h"
@@ -10,6 +10,22 @@
 struct owner_ref { // an object; strings are copied where it is taken
     const char *api_version, *kind, *namespace_, *name, *uid;
 };
+
+// Of an ownerReference of an object in the namespace; NULL: all strings but that are "".
+struct owner_ref owner_ref_read(const struct json *reference, const char *namespace_);
+
+#define OWNER_KINDS 100
+
+struct owner_kinds { // zero-initialised
+    struct owner_kind {
+        const char *api_version, *kind, *plural; // "batch/v1", "Job", "jobs"; plural "": not served
+    } * list[OWNER_KINDS];
+    size_t count;
+};
+const struct owner_kind *owner_kinds_find(const struct owner_kinds *kinds, const struct owner_ref *ref); // or NULL
+// False: out of memory, or there are too many.
+bool owner_kinds_add(struct owner_kinds *kinds, const struct owner_ref *ref, const char *plural);
+void owner_kinds_free(struct owner_kinds *kinds);
 
 enum owner_outcome {
     OWNER_FOUND,
@@ -27,11 +43,12 @@ void owner_chain_free(struct owner_chain *chain); // cancels the request in flig
 void owner_chain_forget_none(struct owner_chain *chain);
 
 struct owner_search {
-    struct owner_ref from;
-    bool fresh; // reads `from` even if the mirror is known
+    const struct owner_ref *from; // not owned
+    bool fresh;                   // reads `from` even if the mirror is known
     // Called with the object of `from`, before `done`; may be NULL.
     void (*read)(void *ctx, const struct json *object);
-    // Called once, from owner_chain_tick. `mirror` only with OWNER_FOUND; `problem` only with OWNER_REFUSED.
+    // Called once, from owner_chain_tick; `from` need not live longer. `mirror` only with OWNER_FOUND; `problem` only
+    // with OWNER_REFUSED, may be NULL. Calls no function of the chain.
     void (*done)(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem);
     void *ctx;
 };
@@ -41,8 +58,7 @@ struct owner_search {
 bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, struct pod_mirror *mirror);
 
 bool owner_chain_is_busy(const struct owner_chain *chain);
-// Not while busy. False: out of memory, no function of the search is called.
-bool owner_chain_find(struct owner_chain *chain, const struct owner_search *search);
+void owner_chain_find(struct owner_chain *chain, const struct owner_search *search); // not while busy
 
 // Goes on with the search. At most 5 requests a second, after the first 20. Returns the time of the next call.
 int64_t owner_chain_tick(struct owner_chain *chain, struct moment now);
