@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/acceptor.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/address.h"
 #include "core/base/log.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/connections.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/clock.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
-void connections_address(const struct sockaddr *address, uint8_t out[16]) {
+// IPv6, or mapped IPv4; zeros for another family, and NULL.
+static void write_address(const struct sockaddr *address, uint8_t out[16]) {
     memset(out, 0, 16);
     if (address && address->sa_family == AF_INET6)
         memcpy(out, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
@@ -20,17 +21,23 @@ static bool is_short(const struct served_connection *connection) {
     return !connection->closing && connection->kind == CONNECTION_SHORT;
 }
 
-static size_t open_count(const struct connections *connections) {
+// Connections of a kind. `near`: only those whose address begins with the same `len` bytes; `user`: only the user's.
+static size_t count_kind(const struct connections *connections, enum connection_kind kind,
+                         const struct served_connection *near, size_t len, const char *user) {
     size_t count = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        count += is_short(&connections->list[i]);
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct served_connection *other = &connections->list[i];
+        count += other->kind == kind && (!near || memcmp(other->address, near->address, len) == 0) &&
+                 (!user || (other->user && strcmp(other->user, user) == 0));
+    }
     return count;
 }
 
-static size_t of_same_address(const struct connections *connections, const struct served_connection *connection) {
+static size_t count_open(const struct connections *connections, const struct served_connection *of_address) {
     size_t count = 0;
     for (size_t i = 0; i < connections->count; i++)
-        count += is_short(&connections->list[i]) && memcmp(connections->list[i].address, connection->address, 16) == 0;
+        count += is_short(&connections->list[i]) &&
+                 (!of_address || memcmp(connections->list[i].address, of_address->address, 16) == 0);
     return count;
 }
 
@@ -45,7 +52,7 @@ static int make_room(struct connections *connections) {
     size_t most = 0;
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        size_t count = is_short(connection) ? of_same_address(connections, connection) : 0;
+        size_t count = is_short(connection) ? count_open(connections, connection) : 0;
         if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
             chosen = connection;
             most = count;
@@ -55,15 +62,13 @@ static int make_room(struct connections *connections) {
 }
 
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns) {
-    size_t n_short = 0;
-    for (size_t i = 0; i < connections->count; i++)
-        n_short += connections->list[i].kind == CONNECTION_SHORT;
+    size_t n_short = count_kind(connections, CONNECTION_SHORT, NULL, 0, NULL);
     if (n_short >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
         return fd; // too many are still being closed
-    int away = open_count(connections) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
+    int away = count_open(connections, NULL) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
     struct served_connection *connection = &connections->list[connections->count++];
     *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
-    connections_address(address, connection->address);
+    write_address(address, connection->address);
     return away;
 }
 
@@ -92,13 +97,9 @@ bool connections_extend(struct connections *connections, int fd, enum connection
     struct served_connection *connection = find_connection(connections, fd);
     if (!connection || connection->closing)
         return false;
-    size_t count = 0, near = 0, len = is_mapped(connection->address) ? 16 : 8;
-    for (size_t i = 0; i < connections->count; i++) {
-        const struct served_connection *other = &connections->list[i];
-        count += other->kind == kind;
-        near += other->kind == kind && memcmp(other->address, connection->address, len) == 0;
-    }
-    if (count >= connections_limit(kind) || (kind == CONNECTION_REVIEW && near >= CONNECTIONS_REVIEW / 2))
+    size_t len = is_mapped(connection->address) ? 16 : 8;
+    if (count_kind(connections, kind, NULL, 0, NULL) >= connections_limit(kind) ||
+        (kind == CONNECTION_REVIEW && count_kind(connections, kind, connection, len, NULL) >= CONNECTIONS_REVIEW / 2))
         return false;
     connection->kind = kind;
     return true;
@@ -110,14 +111,8 @@ size_t connections_user_limit(enum connection_kind kind) {
 
 bool connections_claim(struct connections *connections, int fd, const char *user) {
     struct served_connection *connection = find_connection(connections, fd);
-    size_t count = 0;
-    if (!connection)
-        return false;
-    for (size_t i = 0; i < connections->count; i++) {
-        const struct served_connection *other = &connections->list[i];
-        count += other->kind == connection->kind && other->user && strcmp(other->user, user) == 0;
-    }
-    if (count >= connections_user_limit(connection->kind))
+    if (!connection ||
+        count_kind(connections, connection->kind, NULL, 0, user) >= connections_user_limit(connection->kind))
         return false;
     connection->user = user;
     return true;

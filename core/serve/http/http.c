@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/serve/pods/logs.h"
 
 #include <netinet/in.h>
@@ -59,26 +60,18 @@ static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *p
 }
 
 bool http_extend(struct web_call *call, enum connection_kind kind) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    bool ok = connections_extend(&server->connections, call->fd, kind);
-    pthread_mutex_unlock(&server->lock);
-    return ok;
+    AUTO_LOCK(&call->server->lock);
+    return connections_extend(&call->server->connections, call->fd, kind);
 }
 
 bool http_claim(struct web_call *call) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    bool ok = !call->user.name || connections_claim(&server->connections, call->fd, call->user.name);
-    pthread_mutex_unlock(&server->lock);
-    return ok;
+    AUTO_LOCK(&call->server->lock);
+    return !call->user.name || connections_claim(&call->server->connections, call->fd, call->user.name);
 }
 
 void http_served(struct web_call *call) {
-    struct http_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    connections_served(&server->connections, call->fd, clock_now().mono_ns);
-    pthread_mutex_unlock(&server->lock);
+    AUTO_LOCK(&call->server->lock);
+    connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
 }
 
 // Identifies the caller and permits or refuses one more stream.
@@ -227,15 +220,14 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
     *own = server->tls;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     int64_t now_ns = clock_now().mono_ns;
-    pthread_mutex_lock(&server->lock);
+    AUTO_LOCK(&server->lock);
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         connections_remove(connections, socket_of(connection));
-    } else {
-        for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
-            shut_down(late);
-        shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+        return;
     }
-    pthread_mutex_unlock(&server->lock);
+    for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
+        shut_down(late);
+    shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
@@ -355,12 +347,11 @@ uint16_t http_server_port(const struct http_server *server) {
 
 // Ends every thread of a connection that reads from a client.
 static void shut_down_all(struct http_server *server) {
-    pthread_mutex_lock(&server->lock);
+    AUTO_LOCK(&server->lock);
     for (size_t i = 0; i < server->connections.count; i++)
         shut_down(server->connections.list[i].fd);
     while (server->sessions > 0)
         pthread_cond_wait(&server->session_over, &server->lock);
-    pthread_mutex_unlock(&server->lock);
 }
 
 void http_server_stop(struct http_server *server) {

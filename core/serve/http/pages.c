@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers to probes, Prometheus and browsers: made without waiting.
+// The routes, and the answers to probes, Prometheus and browsers, which are made without waiting.
+#include "core/base/text.h"
 #include "core/serve/http/server.h"
 #include "core/serve/metrics/health.h"
 #include "core/serve/metrics/metrics.h"
 
-static unsigned failed(struct error *error, struct buffer *body) {
+#include <string.h>
+
+static unsigned put_failure(struct error *error, struct buffer *body) {
     buffer_reset(body);
     buffer_printf(body, "%s\n", error_text(error));
     error_free(error);
     return MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-unsigned page_health(struct http_server *server, struct buffer *body) {
+static unsigned page_health(struct http_server *server, struct buffer *body) {
     if (server->source.page)
         return server->source.page(server->source.ctx, HTTP_LIVE, body);
     bool alive = health_alive(server->source.stalled_ns(server->source.ctx), body);
     return alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
-unsigned page_ready(struct http_server *server, struct buffer *body) {
+static unsigned page_ready(struct http_server *server, struct buffer *body) {
     if (server->source.page)
         return server->source.page(server->source.ctx, HTTP_READY, body);
     struct host_snapshot snapshot;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
-        return failed(error, body);
+        return put_failure(error, body);
     bool been_in_sync = atomic_load(&server->been_in_sync);
     bool ready = health_ready(&snapshot, &been_in_sync, body);
     atomic_store(&server->been_in_sync, been_in_sync);
@@ -32,22 +35,75 @@ unsigned page_ready(struct http_server *server, struct buffer *body) {
     return ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
-unsigned page_metrics(struct http_server *server, struct buffer *body) {
+static unsigned page_metrics(struct http_server *server, struct buffer *body) {
     if (server->source.page)
         return server->source.page(server->source.ctx, HTTP_METRICS, body);
     struct host_snapshot snapshot;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
-        return failed(error, body);
+        return put_failure(error, body);
     struct metrics_process process;
     metrics_process_read(&process);
     error = metrics_print(&snapshot, &process, body);
     server->source.free_snapshot(&snapshot);
-    return error ? failed(error, body) : MHD_HTTP_OK;
+    return error ? put_failure(error, body) : MHD_HTTP_OK;
 }
 
 // The page has no data of its own; the requests of the page are subject to the API's rules.
-unsigned page_ui(struct http_server *server, struct buffer *body) {
+static unsigned page_ui(struct http_server *server, struct buffer *body) {
     buffer_append(body, server->ui.html, server->ui.len);
     return MHD_HTTP_OK;
+}
+
+static const struct route probes[] = {
+    {.path = "/healthz", .content_type = WEB_TEXT, .make = page_health},
+    {.path = "/livez", .content_type = WEB_TEXT, .make = page_health},
+    {.path = "/readyz", .content_type = WEB_TEXT, .make = page_ready},
+    {.path = "/metrics", .content_type = METRICS_CONTENT_TYPE, .make = page_metrics},
+};
+
+static const struct route api[] = {
+    {.path = "/", .content_type = WEB_HTML, .make = page_ui},
+    {.path = "/api/v1/status", .access = ACCESS_WHARF, .serve = serve_api},
+    {.path = "/api/v1/workers", .access = ACCESS_WHARF, .serve = serve_api},
+    {.path = "/api/v1/adapters", .access = ACCESS_WHARF, .serve = serve_api},
+    {.path = "/api/v1/rights", .access = ACCESS_WHARF, .serve = serve_api},
+    {.path = "/api/v1/watch", .access = ACCESS_WHARF, .kind = CONNECTION_WATCH, .serve = serve_watch},
+    {.path = "/api/v1/workloads", .access = ACCESS_WORKLOADS, .serve = serve_api},
+    {.path = "/api/v1/workloads/", .segments = 3, .access = ACCESS_EXPLAIN, .serve = serve_api},
+    {.path = "/api/v1/pods/", .segments = 3, .access = ACCESS_LOGS, .serve = serve_pods},
+    {.path = "/api/v1/logs/", .segments = 3, .access = ACCESS_LOGS, .kind = CONNECTION_LOGS, .serve = serve_logs},
+    {.path = "/api/v1/exec/", .segments = 3, .access = ACCESS_EXEC, .kind = CONNECTION_EXEC, .serve = serve_exec},
+};
+
+static bool matches(const struct route *route, const char *path) {
+    return route->segments > 0 ? text_has_prefix(path, route->path) : strcmp(path, route->path) == 0;
+}
+
+static const struct route *find_route(const struct route *routes, size_t count, const char *path) {
+    for (size_t i = 0; i < count; i++)
+        if (matches(&routes[i], path))
+            return &routes[i];
+    return NULL;
+}
+
+const struct route *route_find(const char *path, bool with_api) {
+    const struct route *route = find_route(probes, sizeof probes / sizeof probes[0], path);
+    if (!route && with_api)
+        route = find_route(api, sizeof api / sizeof api[0], path);
+    return route;
+}
+
+bool route_split(char *rest, size_t count, const char **segments) {
+    for (size_t i = 0; i < count; i++) {
+        char *slash = strchr(rest, '/');
+        segments[i] = rest;
+        if (*rest == '\0' || rest == slash || !slash != (i + 1 == count))
+            return false;
+        if (slash) {
+            *slash = '\0';
+            rest = slash + 1;
+        }
+    }
+    return true;
 }

@@ -6,14 +6,10 @@
 #include "core/serve/access/auth.h"
 #include "core/serve/access/grants.h"
 #include "core/serve/access/new_tokens.h"
-#include "core/serve/http/acceptor.h"
-#include "core/serve/http/connections.h"
 #include "core/serve/http/http.h"
-#include "core/serve/http/tls.h"
-#include "core/serve/http/turnstile.h"
+#include "core/serve/http/net.h"
 #include "core/serve/ui/ui.h"
 
-#include <microhttpd.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -22,7 +18,6 @@
 #define WEB_JSON "application/json"
 #define WEB_HTML "text/html; charset=utf-8"
 #define WEB_EVENTS "text/event-stream"
-#define WEB_UPGRADE_HEADERS 3
 
 struct http_server {
     struct MHD_Daemon *daemon;
@@ -70,7 +65,7 @@ struct route {
     struct error *(*serve)(struct web_call *call);
 };
 
-// route.c. NULL: there is none. `with_api` false: only paths without the API.
+// pages.c. NULL: there is none. `with_api` false: only paths without the API.
 const struct route *route_find(const char *path, bool with_api);
 // Splits the rest of a path into exactly `count` segments, none of them empty; changes `rest`.
 bool route_split(char *rest, size_t count, const char **segments);
@@ -107,13 +102,9 @@ struct web_call {
     struct grant *grant;   // of a stream or a session; NULL: the caller needs none
     // The answer.
     unsigned code;
-    const char *content_type;
-    char *note;
-    struct buffer body;
+    struct MHD_Response *response; // NULL: none; the connection is closed
     struct web_reader reader;
     struct web_upgrade upgrade;
-    char *upgrade_headers[2 * WEB_UPGRADE_HEADERS];
-    size_t n_upgrade_headers;
 };
 
 // web.c. NULL when out of memory.
@@ -132,7 +123,7 @@ void web_answer(struct web_call *call, unsigned code, const char *content_type, 
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 200, with the bytes of the reader. `note` goes into the header Wharf-Note; NULL is fine, and the text is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
-// 101 with a copy of `headers`.
+// 101 with a copy of the headers.
 void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
                  const struct web_upgrade *upgrade);
 void web_upgrade_close(struct web_call *call); // ends an upgraded connection
@@ -154,11 +145,7 @@ const char *access_token(const struct web_call *call);
 // Identifies the caller and checks the right to the route; sets call->user. On failure *code is the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 
-// The routes: pages.c, serve_api.c, serve_watch.c, serve_pods.c, logs.c, exec.c
-unsigned page_health(struct http_server *server, struct buffer *body);
-unsigned page_ready(struct http_server *server, struct buffer *body);
-unsigned page_metrics(struct http_server *server, struct buffer *body);
-unsigned page_ui(struct http_server *server, struct buffer *body);
+// The routes: serve_api.c, serve_watch.c, serve_pods.c, logs.c, exec.c
 struct error *serve_api(struct web_call *call);
 struct error *serve_watch(struct web_call *call);
 struct error *serve_pods(struct web_call *call);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/stream.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -60,41 +61,37 @@ static size_t put_bytes(struct stream *stream, const char *bytes, size_t len) {
 
 bool stream_write(struct stream *stream, const void *bytes, size_t len) {
     const char *at = bytes;
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     while (len > 0 && !stream->abandoned) {
         size_t taken = put_bytes(stream, at, len);
         at += taken;
         len -= taken;
-        if (len > 0 && !stream->abandoned)
+        if (len > 0)
             pthread_cond_wait(&stream->changed, &stream->lock);
     }
-    bool ok = !stream->abandoned;
-    pthread_mutex_unlock(&stream->lock);
-    return ok;
+    return !stream->abandoned;
 }
 
 bool stream_is_read(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    bool read = !stream->abandoned;
-    pthread_mutex_unlock(&stream->lock);
-    return read;
+    AUTO_LOCK(&stream->lock);
+    return !stream->abandoned;
 }
 
 void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx) {
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     stream->wake = wake;
     stream->wake_ctx = ctx;
     if (stream->abandoned && wake)
         wake(ctx);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 static void set_flag(struct stream *stream, bool *flag) {
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     *flag = true;
     pthread_cond_broadcast(&stream->changed);
     (void)eventfd_write(stream->filled_fd, 1);
-    pthread_mutex_unlock(&stream->lock);
+    if (flag == &stream->abandoned && stream->wake)
+        stream->wake(stream->wake_ctx);
 }
 
 void stream_begin(struct stream *stream) {
@@ -106,18 +103,13 @@ void stream_end(struct stream *stream) {
 }
 
 void stream_wait(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     while (!stream->begun && !stream->ended)
         pthread_cond_wait(&stream->changed, &stream->lock);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 void stream_abandon(struct stream *stream) {
     set_flag(stream, &stream->abandoned);
-    pthread_mutex_lock(&stream->lock);
-    if (stream->wake)
-        stream->wake(stream->wake_ctx);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 static size_t take_bytes(struct stream *stream, char *out, size_t max) {
@@ -134,13 +126,13 @@ static size_t take_bytes(struct stream *stream, char *out, size_t max) {
 // 0: nothing yet.
 static ptrdiff_t read_now(struct stream *stream, char *out, size_t max) {
     eventfd_t count;
-    pthread_mutex_lock(&stream->lock);
+    AUTO_LOCK(&stream->lock);
     (void)eventfd_read(stream->filled_fd, &count);
-    ptrdiff_t result = stream->abandoned ? -2 : stream->len > 0 ? (ptrdiff_t)take_bytes(stream, out, max) : 0;
-    if (result == 0 && stream->ended)
-        result = -1;
-    pthread_mutex_unlock(&stream->lock);
-    return result;
+    if (stream->abandoned)
+        return -2;
+    if (stream->len > 0)
+        return (ptrdiff_t)take_bytes(stream, out, max);
+    return stream->ended ? -1 : 0;
 }
 
 ptrdiff_t stream_read(struct stream *stream, int client, char *out, size_t max) {

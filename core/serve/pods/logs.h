@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/serve/http/server.h"
-#include "core/serve/http/stream.h"
+#include "core/serve/http/net.h"
 #include "core/serve/pods/log_lines.h"
 #include "core/serve/pods/targets.h"
 

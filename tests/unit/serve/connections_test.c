@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/http/connections.h"
+#include "core/serve/http/net.h"
 
 #include "core/base/clock.h"
 

@@ -2,8 +2,8 @@
 // Streams of a server over TCP: how many there may be, how they end, and that nothing else suffers.
 #include "core/base/text.h"
 #include "core/serve/access/grants.h"
-#include "core/serve/http/connections.h"
 #include "core/serve/http/http.h"
+#include "core/serve/http/net.h"
 #include "snapshot.h"
 
 #include <arpa/inet.h>
