@@ -114,6 +114,7 @@ void web_call_free(struct web_call *call);         // NULL is fine
 const char *web_user(const struct web_call *call); // "": without a name
 // Percent-decoded; NULL: absent; the first one if there are several.
 const char *web_parameter(const struct web_call *call, const char *name);
+const char *web_text(const struct web_call *call, const char *name);   // the same; NULL also if empty
 bool web_flag(const struct web_call *call, const char *name);          // "true" or "1"
 const char *web_header(const struct web_call *call, const char *name); // NULL: absent
 
@@ -145,7 +146,7 @@ const char *access_token(const struct web_call *call);
 // Identifies the caller and checks the right to the route; sets call->user. On failure *code is the status code.
 struct error *access_check(struct web_call *call, unsigned *code);
 
-// The routes: serve_api.c, serve_watch.c, serve_pods.c, logs.c, exec.c
+// The routes: serve_api.c, serve_watch.c, targets.c, logs.c, exec.c
 struct error *serve_api(struct web_call *call);
 struct error *serve_watch(struct web_call *call);
 struct error *serve_pods(struct web_call *call);

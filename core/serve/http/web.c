@@ -130,6 +130,11 @@ const char *web_parameter(const struct web_call *call, const char *name) {
     return NULL;
 }
 
+const char *web_text(const struct web_call *call, const char *name) {
+    const char *text = web_parameter(call, name);
+    return text && *text ? text : NULL;
+}
+
 bool web_flag(const struct web_call *call, const char *name) {
     const char *value = web_parameter(call, name);
     return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);

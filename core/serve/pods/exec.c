@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET /api/v1/exec/KIND/NAMESPACE/NAME: a WebSocket, relayed byte by byte to the worker's API server. One thread for
 // each session.
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -8,24 +9,161 @@
 #include "core/kube/transport/tunnel.h"
 #include "core/kube/transport/websocket.h"
 #include "core/serve/http/server.h"
-#include "core/serve/pods/relay.h"
 #include "core/serve/pods/targets.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define STACK ((size_t)256 * 1024)
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
 #define COMMAND_MAX ((size_t)4000) // with the mark of a cut less than the log shows of a value
+#define SIZE ((size_t)16 * 1024)
+#define POLL_MS 200               // between checks of `stop`
+#define CLOSE_POLICY 1008         // RFC 6455 section 7.4.1
+#define END_NS (2 * CLOCK_SECOND) // for the rest of a frame
 
 struct exec_session {
     struct web_call *call;
     struct target target;
     struct tunnel *tunnel;
-    struct relay relay;
-    char *early;
+    int client;
+    char *early; // sent by the client before
+    size_t early_len;
 };
+
+// Relay ------------------------------------------------------------------------------------------------------------
+
+struct pipe { // one direction
+    size_t start, end;
+    char bytes[SIZE];
+};
+
+static ptrdiff_t result_of(ssize_t count) {
+    if (count < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
+    return count;
+}
+
+static ptrdiff_t client_read(int client, void *bytes, size_t len) {
+    ssize_t count = recv(client, bytes, len, MSG_DONTWAIT);
+    return count == 0 ? -1 : result_of(count);
+}
+
+static ptrdiff_t client_write(int client, const void *bytes, size_t len) {
+    return result_of(send(client, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+// Reads into an empty pipe. False: the source has ended.
+static bool fill_pipe(struct pipe *pipe, int client, struct tunnel *tunnel) {
+    if (pipe->start < pipe->end)
+        return true;
+    ptrdiff_t count = tunnel ? tunnel_read(tunnel, pipe->bytes, SIZE) : client_read(client, pipe->bytes, SIZE);
+    pipe->start = 0;
+    pipe->end = count > 0 ? (size_t)count : 0;
+    return count >= 0;
+}
+
+// Moves bytes without blocking. False: one of the sides has ended, after all of that side's bytes.
+static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
+    if (!fill_pipe(pipe, client, NULL))
+        return false;
+    size_t len = pipe->end - pipe->start;
+    ptrdiff_t sent = len > 0 ? tunnel_write(tunnel, pipe->bytes + pipe->start, len) : 0;
+    pipe->start += sent > 0 ? (size_t)sent : 0;
+    *moved = *moved || sent > 0;
+    return sent >= 0;
+}
+
+static bool to_client(struct pipe *pipe, size_t max, const struct exec_session *session,
+                      struct websocket_frames *frames, bool *moved) {
+    if (!fill_pipe(pipe, session->client, session->tunnel))
+        return false;
+    size_t len = size_least(pipe->end - pipe->start, max);
+    ptrdiff_t sent = len > 0 ? client_write(session->client, pipe->bytes + pipe->start, len) : 0;
+    if (sent < 0)
+        return false;
+    websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
+    pipe->start += (size_t)sent;
+    *moved = *moved || sent > 0;
+    return true;
+}
+
+static bool is_full(const struct pipe *pipe) {
+    return pipe->start < pipe->end;
+}
+
+// While one direction is blocked, poll() excludes the source, which would be ready all the time.
+static void wait_for(const struct pipe *up, const struct pipe *down, int client, int server) {
+    struct pollfd polled[] = {
+        {.fd = client, .events = (short)((is_full(up) ? 0 : POLLIN) | (is_full(down) ? POLLOUT : 0))},
+        {.fd = server, .events = (short)((is_full(down) ? 0 : POLLIN) | (is_full(up) ? POLLOUT : 0))},
+    };
+    (void)poll(polled, 2, POLL_MS);
+}
+
+// The rest of the frame that has begun. False: the rest does not come, or cannot be sent.
+static bool end_frame(const struct exec_session *session, struct pipe *pipe, struct websocket_frames *frames) {
+    int64_t until_ns = clock_now().mono_ns + END_NS;
+    for (uint64_t rest; (rest = websocket_frames_rest(frames)) > 0;) {
+        bool moved = false;
+        if (!to_client(pipe, rest < SIZE ? (size_t)rest : SIZE, session, frames, &moved) ||
+            clock_now().mono_ns > until_ns)
+            return false;
+        if (!moved)
+            wait_for(&(struct pipe){.start = 0}, pipe, session->client, tunnel_socket(session->tunnel));
+    }
+    return true;
+}
+
+static void send_lost_grant(const struct exec_session *session, struct pipe *pipe, struct websocket_frames *frames) {
+    AUTO_BUFFER(close, 256);
+    if (!end_frame(session, pipe, frames))
+        return;
+    websocket_put_close(&close, CLOSE_POLICY, grant_reason(session->call->grant));
+    if (!close.failed)
+        (void)client_write(session->client, close.data, close.len);
+}
+
+static bool is_over(const struct exec_session *session) {
+    return atomic_load(session->target.stop) || grant_is_lost(session->call->grant);
+}
+
+static bool send_early(const struct exec_session *session) {
+    const char *at = session->early;
+    for (size_t rest = session->early_len; rest > 0;) {
+        ptrdiff_t sent = is_over(session) ? -1 : tunnel_write(session->tunnel, at, rest);
+        if (sent < 0)
+            return false;
+        at += sent;
+        rest -= (size_t)sent;
+        if (rest > 0)
+            (void)poll(&(struct pollfd){.fd = tunnel_socket(session->tunnel), .events = POLLOUT}, 1, POLL_MS);
+    }
+    return true;
+}
+
+// Passes bytes on between the client's socket and the tunnel, in both directions, through buffers of fixed size. Until
+// one side ends, the server stops, or the grant is lost: the client gets the reason as a WebSocket's close then.
+static void relay(const struct exec_session *session) {
+    struct pipe up = {.start = 0}, down = {.start = 0};
+    struct websocket_frames frames = {.head_len = 0};
+    bool open = send_early(session);
+    while (open && !is_over(session)) {
+        bool moved = false;
+        open = to_tunnel(&up, session->client, session->tunnel, &moved) &&
+               to_client(&down, SIZE, session, &frames, &moved);
+        if (open && !moved)
+            wait_for(&up, &down, session->client, tunnel_socket(session->tunnel));
+    }
+    if (grant_is_lost(session->call->grant))
+        send_lost_grant(session, &down, &frames);
+}
+
+// Session ----------------------------------------------------------------------------------------------------------
 
 // The known ones of the client's subprotocols (k8s.io/apimachinery remotecommand), as a list; free().
 static char *subprotocols(const struct web_call *call) {
@@ -114,10 +252,9 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
     const struct web_call *call = session->call;
     const struct pod *pod = NULL;
     const struct pod_container *container = NULL;
-    const char *named = web_parameter(call, "pod"), *inside = web_parameter(call, "container");
     TRY(target_open_pods(call, &session->target));
-    TRY(target_pod(&session->target, named && *named ? named : NULL, &pod));
-    TRY(target_container(pod, inside && *inside ? inside : NULL, &container));
+    TRY(target_pod(&session->target, web_text(call, "pod"), &pod));
+    TRY(target_container(pod, web_text(call, "container"), &container));
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     TRY(make_path(call, &session->target, pod, container, &path));
     AUTO_TEXT protocols = subprotocols(call);
@@ -150,15 +287,14 @@ static void end_session(struct exec_session *session) {
     web_upgrade_close(call);
     session_free(session);
     web_call_free(call);
-    pthread_mutex_lock(&server->lock);
+    AUTO_LOCK(&server->lock);
     server->sessions--;
     pthread_cond_signal(&server->session_over);
-    pthread_mutex_unlock(&server->lock);
 }
 
 static void *run_session(void *arg) {
     struct exec_session *session = arg;
-    relay_run(&session->relay);
+    relay(session);
     end_session(session);
     return NULL;
 }
@@ -167,15 +303,11 @@ static void *run_session(void *arg) {
 static void start_session(void *ctx, int fd, const char *early, size_t early_len) {
     struct exec_session *session = ctx;
     struct http_server *server = session->call->server;
+    session->client = fd;
+    session->early_len = early_len;
     session->early = malloc(early_len + 1);
     if (session->early)
         memcpy(session->early, early, early_len);
-    session->relay = (struct relay){.client = fd,
-                                    .tunnel = session->tunnel,
-                                    .early = session->early,
-                                    .early_len = early_len,
-                                    .stop = session->target.stop,
-                                    .grant = session->call->grant};
     pthread_mutex_lock(&server->lock);
     bool stops = atomic_load(&server->stopping);
     server->sessions++;

@@ -3,9 +3,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/json/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define READERS 4 // less than the places of the turnstile
 
 // A worker that gives page after page, or is slow with each, holds a thread of the server.
 static struct error *get_within_patience(void *ctx, const char *path, bool metadata, struct json **out) {
@@ -77,14 +80,11 @@ struct error *target_read(struct target *target) {
 }
 
 struct error *target_open(const struct web_call *call, struct target *out) {
-    *out = (struct target){.source = &call->server->source, .stop = &call->server->stopping};
-    TRY(api_find_kind(out->source->api, call->segments[0], &out->kind));
-    out->namespace_ = strdup(call->segments[1]);
-    out->name = strdup(call->segments[2]);
-    if (out->namespace_ && out->name)
-        return NULL;
-    target_close(out);
-    return error_no_memory();
+    *out = (struct target){.source = &call->server->source,
+                           .namespace_ = call->segments[1],
+                           .name = call->segments[2],
+                           .stop = &call->server->stopping};
+    return api_find_kind(out->source->api, call->segments[0], &out->kind);
 }
 
 struct error *target_open_pods(const struct web_call *call, struct target *out) {
@@ -97,9 +97,6 @@ struct error *target_open_pods(const struct web_call *call, struct target *out) 
 void target_close(struct target *target) {
     pods_clear(&target->pods);
     blocking_client_close(&target->worker);
-    free(target->namespace_);
-    free(target->name);
-    target->namespace_ = target->name = NULL;
 }
 
 static int pod_rank(const struct pod *pod) {
@@ -138,4 +135,63 @@ struct error *target_container(const struct pod *pod, const char *name, const st
         buffer_printf(&known, "%s%s", i > 0 ? ", " : "", pod->containers[i].name);
     return error_new(ERROR_INVALID, "pod %s has no container \"%.253s\", only %s", pod->name, name ? name : "",
                      known.data ? known.data : "none");
+}
+
+// GET /api/v1/pods/KIND/NAMESPACE/NAME -------------------------------------------------------------------------------
+
+static void put_container(struct writer *out, const struct pod_container *container) {
+    writer_object(out, NULL);
+    writer_string(out, "name", container->name);
+    writer_bool(out, "init", container->init);
+    writer_bool(out, "ready", container->ready);
+    writer_string(out, "state", container->running ? "running" : container->terminated ? "terminated" : "waiting");
+    writer_string(out, "reason", container->reason);
+    writer_int(out, "restarts", container->restarts);
+    if (container->terminated)
+        writer_int(out, "exitCode", container->exit_code);
+    writer_end(out, '}');
+}
+
+static void put_pod(struct writer *out, const struct target *target, const struct pod *pod) {
+    writer_object(out, NULL);
+    writer_string(out, "name", pod->name);
+    writer_string(out, "namespace", target->namespace_);
+    writer_string(out, "cluster", target->mirror.cluster);
+    writer_uint(out, "attempt", target->mirror.attempt);
+    writer_string(out, "phase", pod->phase);
+    writer_string(out, "reason", pod->reason);
+    writer_string(out, "createdAt", pod->created);
+    writer_array(out, "containers");
+    for (size_t i = 0; i < pod->n_containers; i++)
+        put_container(out, &pod->containers[i]);
+    writer_end(out, ']');
+    writer_end(out, '}');
+}
+
+static struct error *read_pods(struct web_call *call) {
+    __attribute__((cleanup(target_close))) struct target target;
+    TRY(target_open_pods(call, &target));
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    struct writer out = {.out = &body};
+    writer_object(&out, NULL);
+    writer_array(&out, "items");
+    for (size_t i = 0; i < target.pods.count; i++)
+        put_pod(&out, &target, &target.pods.list[i]);
+    writer_end(&out, ']');
+    writer_bool(&out, "truncated", target.pods.truncated);
+    writer_string(&out, "incomplete", target.pods.blind ? error_text(target.pods.blind) : NULL);
+    writer_end(&out, '}');
+    buffer_char(&body, '\n');
+    web_answer(call, MHD_HTTP_OK, WEB_JSON, &body);
+    return NULL;
+}
+
+// Each waits for a worker: the rest of the API has the other places of the turnstile.
+struct error *serve_pods(struct web_call *call) {
+    atomic_uint *readers = &call->server->pods_readers;
+    struct error *error = atomic_fetch_add(readers, 1) < READERS
+                              ? read_pods(call)
+                              : error_new(ERROR_STOPPED, "pods are being read for %d callers: try again", READERS);
+    atomic_fetch_sub(readers, 1);
+    return error;
 }

@@ -9,7 +9,7 @@
 struct target {
     const struct http_source *source;
     const struct kind *kind;
-    char *namespace_, *name;
+    const char *namespace_, *name; // of the workload; the call's
     struct api_mirror mirror;      // as last found
     struct blocking_client worker; // to the worker
     struct pods pods;              // as last read
@@ -19,7 +19,7 @@ struct target {
     const atomic_bool *stop;
 };
 
-// The workload that the path of the call names.
+// The workload that the path of the call names. The target ends before the call.
 struct error *target_open(const struct web_call *call, struct target *out);
 // The same; also finds the mirror, and reads its pods.
 struct error *target_open_pods(const struct web_call *call, struct target *out);
