@@ -43,8 +43,8 @@ struct in_flight {
     struct in_flight *next, *previous;
     uint64_t command;
     bool patches;
-    uint64_t object; // hash of the namespace and name of the patched object
-    struct written_object written;
+    uint64_t object;               // hash of the namespace and name of the patched object
+    struct written_object written; // of kind SIZE_MAX: none
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of cluster_io_ask, else NULL
     void *ctx;
@@ -180,45 +180,38 @@ static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t h
     watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_REACHED});
 }
 
-static struct in_flight *add_in_flight(struct cluster_io *io, uint64_t command, struct moment now) {
-    struct in_flight *sent = malloc(sizeof *sent);
-    if (!sent)
-        return NULL;
-    *sent = (struct in_flight){.io = io,
-                               .next = io->in_flight,
-                               .command = command,
-                               .written.kind = SIZE_MAX, // of none
-                               .sent_ns = now.mono_ns};
-    if (sent->next)
-        sent->next->previous = sent;
-    io->in_flight = sent;
-    return sent;
-}
-
 static void free_in_flight(struct in_flight *sent) {
-    if (!sent)
-        return;
     if (sent->next)
         sent->next->previous = sent->previous;
     *(sent->previous ? &sent->previous->next : &sent->io->in_flight) = sent->next;
     free(sent);
 }
 
+static void complete(struct in_flight *sent, struct response *response) {
+    struct cluster_io *io = sent->io;
+    if (sent->done)
+        sent->done(sent->ctx, response);
+    else
+        post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {sent->command, response, sent->sent_ns}});
+}
+
 static void on_answer(void *ctx, struct response *response) {
     struct in_flight *sent = ctx;
     struct cluster_io *io = sent->io;
-    if (sent->done) {
-        sent->done(sent->ctx, response);
-        free_in_flight(sent);
-        return;
-    }
     if (response->reason == REASON_FORBIDDEN && sent->written.kind < io->n_kinds)
         watcher_set_notify(&io->watchers,
                            &(struct cluster_notice){.type = NOTICE_FORBIDDEN, .written = &sent->written});
-    if (response->object)
+    if (response->object && !sent->done)
         io->answered[io->n_answered++ % ANSWERED] = version_hash(response->object);
-    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {sent->command, response, sent->sent_ns}});
+    complete(sent, response);
     free_in_flight(sent);
+}
+
+// Completes a request that could not be sent, or whose response can no longer arrive.
+static void complete_locally(struct in_flight *sent, enum reason reason, const char *message) {
+    struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
+    complete(sent, &response);
+    response_clear(&response);
 }
 
 // The next one.
@@ -257,25 +250,21 @@ static struct error *open_watches(struct cluster_io *io) {
 static struct error *fill_io(struct cluster_io *io) {
     struct cluster_scope *scope = &io->scope;
     struct probe_handler handler = {on_identity, on_contact, io};
-    struct error *error = probe_new(scope->name, scope->transport, &handler, &scope->probe);
-    if (!error)
-        probe_measure(scope->probe, scope->meter);
+    TRY(probe_new(scope->name, scope->transport, &handler, &scope->probe));
+    probe_measure(scope->probe, scope->meter);
     struct client_options client = {.cluster = scope->name,
                                     .transport = scope->transport,
                                     .budget = scope->budget,
                                     .probe = scope->probe,
                                     .meter = scope->meter};
-    if (!error)
-        error = client_new(&client, &scope->client);
-    if (!error && scope->cluster == ENGINE_MANAGEMENT)
-        error = recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder);
-    if (io->recorder)
+    TRY(client_new(&client, &scope->client));
+    if (scope->cluster == ENGINE_MANAGEMENT) {
+        TRY(recorder_new(scope->client, scope->controller_name, scope->instance, scope->seed, &io->recorder));
         recorder_gate(io->recorder, gates_any(scope->gates));
-    if (scope->cluster != ENGINE_MANAGEMENT)
-        io->selector = text_format("%s=%s", MARK_ORIGIN, scope->origin);
-    if (!error && scope->cluster != ENGINE_MANAGEMENT && !io->selector)
-        error = error_no_memory();
-    return error ? error : open_watches(io);
+    } else if (!(io->selector = text_format("%s=%s", MARK_ORIGIN, scope->origin))) {
+        return error_no_memory();
+    }
+    return open_watches(io);
 }
 
 struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_io **out) {
@@ -283,20 +272,13 @@ struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_i
     struct cluster_io *io = calloc(1, sizeof *io);
     if (!io)
         return error_no_memory();
-    *io = (struct cluster_io){.scope = *scope};
+    io->scope = *scope;
     struct error *error = fill_io(io);
-    if (error) {
+    if (error)
         cluster_io_free(io);
-        return error;
-    }
-    *out = io;
-    return NULL;
-}
-
-static void read_failed(void (*done)(void *ctx, struct response *response), void *ctx, const char *why) {
-    struct response response = {.reason = REASON_NOT_SENT, .message = strdup(why), .retry_after_ns = -1};
-    done(ctx, &response);
-    response_clear(&response);
+    else
+        *out = io;
+    return error;
 }
 
 void cluster_io_free(struct cluster_io *io) {
@@ -315,19 +297,11 @@ void cluster_io_free(struct cluster_io *io) {
     free(io->selector);
     while (io->in_flight) {
         if (io->in_flight->done)
-            read_failed(io->in_flight->done, io->in_flight->ctx, "the connection to the cluster was closed");
+            complete_locally(io->in_flight, REASON_NOT_SENT, "the connection to the cluster was closed");
         free_in_flight(io->in_flight);
     }
     free(io->kinds);
     free(io);
-}
-
-// Answers a command that could not be sent, or whose response can no longer arrive.
-static void answer_locally(struct cluster_io *io, uint64_t command, int64_t sent_ns, enum reason reason,
-                           const char *message) {
-    struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
-    post(io, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response, sent_ns}});
-    response_clear(&response);
 }
 
 void cluster_io_close(struct cluster_io *io, const char *message) {
@@ -335,10 +309,7 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
         return;
     client_free(TAKE(io->scope.client)); // cancels the requests
     while (io->in_flight) {
-        if (io->in_flight->done)
-            read_failed(io->in_flight->done, io->in_flight->ctx, message);
-        else
-            answer_locally(io, io->in_flight->command, io->in_flight->sent_ns, REASON_UNKNOWN_OUTCOME, message);
+        complete_locally(io->in_flight, io->in_flight->done ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, message);
         free_in_flight(io->in_flight);
     }
     watcher_set_notify(&io->watchers, &(struct cluster_notice){.type = NOTICE_CLOSING});
@@ -348,13 +319,12 @@ void cluster_io_close(struct cluster_io *io, const char *message) {
 }
 
 static size_t kind_of(const struct cluster_io *io, const struct resource *resource) {
-    size_t k = 0;
-    for (; k < io->scope.settings.n_kinds; k++) {
+    for (size_t k = 0; k < io->scope.settings.n_kinds; k++) {
         const wharf_kind *abi = &io->scope.settings.kinds[k]->abi;
         if (strcmp(abi->plural, resource->plural) == 0 && strcmp(abi->group, resource->group) == 0)
-            break;
+            return k;
     }
-    return k;
+    return SIZE_MAX;
 }
 
 static void note_write(struct in_flight *sent, const struct request *request) {
@@ -369,36 +339,41 @@ static void note_write(struct in_flight *sent, const struct request *request) {
     text_copy(sent->written.namespace_, sizeof sent->written.namespace_, request->namespace_);
 }
 
+// Sends the request, with a copy of `wanted`.
+static void send_request(struct cluster_io *io, const struct request *request, const struct in_flight *wanted) {
+    struct in_flight *sent = malloc(sizeof *sent), lost = *wanted;
+    struct error *error = sent ? NULL : error_no_memory();
+    if (sent) {
+        *sent = *wanted;
+        sent->next = io->in_flight;
+        if (sent->next)
+            sent->next->previous = sent;
+        io->in_flight = sent;
+        error = client_submit(io->scope.client, request, on_answer, sent, NULL);
+    }
+    if (!error)
+        return;
+    bool not_sent = wanted->done || error->code == ERROR_NO_MEMORY;
+    lost.sent_ns = 0;
+    complete_locally(&lost, not_sent ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
+    error_free(error);
+    if (sent)
+        free_in_flight(sent);
+}
+
 void cluster_io_command(struct cluster_io *io, struct moment now, struct command *command) {
     struct request *request = &command->request;
-    struct in_flight *sent = add_in_flight(io, command->id, now);
-    if (sent)
-        note_write(sent, request);
+    struct in_flight wanted = {.io = io, .command = command->id, .written.kind = SIZE_MAX, .sent_ns = now.mono_ns};
+    note_write(&wanted, request);
     if (request->verb != VERB_GET && request->verb != VERB_RAW_GET)
         request->gate = gates_at(io->scope.gates, command->shard);
-    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
-    if (error) {
-        bool memory = error->code == ERROR_NO_MEMORY;
-        answer_locally(io, command->id, 0, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
-        error_free(error);
-        free_in_flight(sent);
-    }
+    send_request(io, request, &wanted);
     command_free(command);
 }
 
 void cluster_io_ask(struct cluster_io *io, const struct request *request,
                     void (*done)(void *ctx, struct response *response), void *ctx) {
-    struct in_flight *sent = add_in_flight(io, 0, (struct moment){0});
-    if (sent) {
-        sent->done = done;
-        sent->ctx = ctx;
-    }
-    struct error *error = sent ? client_submit(io->scope.client, request, on_answer, sent, NULL) : error_no_memory();
-    if (!error)
-        return;
-    read_failed(done, ctx, error_text(error));
-    error_free(error);
-    free_in_flight(sent);
+    send_request(io, request, &(struct in_flight){.io = io, .written.kind = SIZE_MAX, .done = done, .ctx = ctx});
 }
 
 void cluster_io_relist(struct cluster_io *io, size_t kind) {

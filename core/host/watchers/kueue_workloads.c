@@ -19,15 +19,14 @@
 #define NAME_BYTES ((size_t)253) // of a name or uid; the API server permits no longer ones
 
 struct item {                  // of one object
-    struct engine_event event; // owns its strings; the state is NULL while the object has no Workload
+    struct engine_event event; // EVENT_QUEUED; owns its strings. The name is "" until the object is seen
     struct item *next_due;
     struct item *older, *newer; // unmatched
     bool seen;                  // the object was seen; otherwise the item is unmatched
-    bool due, posted, dead;
+    bool due, posted;
     unsigned list;  // of the object's kind: the last list that contained the object, or the list before its watch event
     unsigned epoch; // the same of its Workload
     size_t kept;    // counted in the budget
-    const char *uid; // of the object, in `key`
     char key[KEY_MAX];
 };
 
@@ -63,16 +62,9 @@ static void link_unmatched(struct kueue_workloads *workloads, struct item *item)
     workloads->n_unmatched++;
 }
 
-static void clear_event(struct item *item) {
-    if (item->event.type == EVENT_QUEUED)
-        engine_event_clear(&item->event);
-    item->event.type = EVENT_TIME;
-}
-
 // Counts the memory that the item needs with `event`. False: over the memory budget of the worker.
 static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
-    size_t state = event->type == EVENT_QUEUED ? sizeof *event->queued.state + engine_event_texts(event) : 0;
-    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + state;
+    size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + sizeof *event->queued.state + engine_event_texts(event);
     if (budget_keep(workloads->budget, item->kept, bytes)) {
         item->kept = bytes;
         return true;
@@ -87,62 +79,59 @@ static bool keep(struct kueue_workloads *workloads, struct item *item, const str
     return false;
 }
 
+static void free_item(struct kueue_workloads *workloads, struct item *item) {
+    engine_event_clear(&item->event);
+    (void)budget_keep(workloads->budget, item->kept, 0);
+    free(item);
+}
+
 static void remove_item(struct kueue_workloads *workloads, struct item *item) {
+    struct item **at = &workloads->due;
+    while (item->due && *at != item)
+        at = &(*at)->next_due;
+    if (item->due)
+        *at = item->next_due;
     if (!item->seen)
         unlink_unmatched(workloads, item);
     map_remove(&workloads->items, item->key);
-    clear_event(item);
-    (void)budget_keep(workloads->budget, item->kept, 0);
-    item->dead = true;
-    if (!item->due) // otherwise the next step frees the item
-        free(item);
+    free_item(workloads, item);
 }
 
-// Of the object with this uid in the namespace of `object`. False: there cannot be one.
-static bool write_key(char key[KEY_MAX], const struct json *object, const char *uid) {
-    return *uid && snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) < KEY_MAX;
+// Writes the key of the object with this uid in the namespace of `object`; "": there cannot be one.
+static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid,
+                              char key[KEY_MAX]) {
+    if (!*uid || snprintf(key, KEY_MAX, "%s/%s", object_namespace(object), uid) >= KEY_MAX)
+        *key = '\0';
+    return map_get(&workloads->items, key);
 }
 
-static struct item *find_item(const struct kueue_workloads *workloads, const struct json *object, const char *uid) {
-    char key[KEY_MAX];
-    return write_key(key, object, uid) ? map_get(&workloads->items, key) : NULL;
-}
-
-// NULL when out of memory, or over the budget.
-static struct item *make_item(struct kueue_workloads *workloads, const struct json *object, const char *uid,
-                              bool seen) {
-    char key[KEY_MAX];
-    if (!write_key(key, object, uid))
-        return NULL;
-    struct item *item = map_get(&workloads->items, key);
-    if (item)
-        return item;
-    item = calloc(1, sizeof *item);
+// Gives the item of this key, which is made if there is none, a copy of the event. NULL: out of memory or over the
+// budget; a former item stays.
+static struct item *put_item(struct kueue_workloads *workloads, const char *key, struct engine_event *event) {
+    struct item *former = map_get(&workloads->items, key), *item = former ? former : calloc(1, sizeof *item);
     if (!item)
         return NULL;
-    text_copy(item->key, sizeof item->key, key);
-    item->uid = strchr(item->key, '/') + 1;
-    item->event.type = EVENT_TIME;
-    item->seen = seen;
-    bool kept = keep(workloads, item, &item->event);
-    if (!kept || !map_put(&workloads->items, item->key, item)) {
-        (void)budget_keep(workloads->budget, item->kept, 0);
-        free(item);
-        return NULL;
-    }
-    if (seen)
+    struct engine_event copy = {.type = EVENT_TIME};
+    struct error *error = engine_event_own(event, &copy);
+    bool kept = !error && keep(workloads, item, &copy);
+    error_free(error);
+    if (!former)
+        text_copy(item->key, sizeof item->key, key);
+    if (kept && (former || map_put(&workloads->items, item->key, item))) {
+        engine_event_clear(&item->event);
+        item->event = copy;
         return item;
-    link_unmatched(workloads, item);
-    while (workloads->n_unmatched > UNMATCHED_MAX)
-        remove_item(workloads, workloads->oldest);
-    return item;
+    }
+    engine_event_clear(&copy);
+    if (!former)
+        free_item(workloads, item);
+    return NULL;
 }
 
 // The watch no longer shows the object: the object was deleted, or has lost the label of the selector. When the label
 // returns, no watch shows the Workload again.
 static void leave_item(struct kueue_workloads *workloads, struct item *item) {
-    bool known = item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE;
-    if (!item->seen || !known) {
+    if (!item->seen || item->event.queued.state->phase == KUEUE_GONE) {
         remove_item(workloads, item);
         return;
     }
@@ -151,43 +140,34 @@ static void leave_item(struct kueue_workloads *workloads, struct item *item) {
 }
 
 static void set_due(struct kueue_workloads *workloads, struct item *item) {
-    if (item->due || !item->seen || item->event.type != EVENT_QUEUED)
+    if (item->due || !item->seen)
         return;
     item->due = true;
     item->next_due = workloads->due;
     workloads->due = item;
 }
 
-// Replaces the event of the item. False: out of memory or over the budget; the former event stays.
-static bool set_event(struct kueue_workloads *workloads, struct item *item, struct engine_event *event) {
-    struct engine_event copy;
-    struct error *error = engine_event_own(event, &copy);
-    bool owned = !error;
-    error_free(error);
-    if (!owned)
-        return false;
-    if (!keep(workloads, item, &copy)) {
-        engine_event_clear(&copy);
-        return false;
-    }
-    clear_event(item);
-    item->event = copy;
-    return true;
-}
-
 // Keeps a copy of the Workload's state; an unmatched state is posted after its object is seen.
-static void set_state(struct kueue_workloads *workloads, struct item *item, struct kueue_state *state) {
-    struct engine_event event = item->event;
-    event.type = EVENT_QUEUED;
-    bool seen = item->event.type == EVENT_QUEUED;
-    event.queued.namespace_ = seen ? item->event.queued.namespace_ : "";
-    event.queued.name = seen ? item->event.queued.name : "";
-    event.queued.uid = item->uid;
+static void set_state(struct kueue_workloads *workloads, const char *key, const char *namespace_, const char *owner,
+                      struct kueue_state *state) {
+    struct item *former = map_get(&workloads->items, key);
+    struct engine_event event = {.type = EVENT_QUEUED, .kind = former ? former->event.kind : 0};
+    event.queued.namespace_ = namespace_;
+    event.queued.name = former ? former->event.queued.name : "";
+    event.queued.uid = owner;
     event.queued.state = state;
-    if (!set_event(workloads, item, &event))
+    if (former)
+        former->epoch = workloads->epoch;
+    struct item *item = put_item(workloads, key, &event);
+    if (!item)
         return;
+    item->epoch = workloads->epoch;
     item->posted = false;
     set_due(workloads, item);
+    if (!former)
+        link_unmatched(workloads, item);
+    while (workloads->n_unmatched > UNMATCHED_MAX)
+        remove_item(workloads, workloads->oldest);
 }
 
 static struct kueue_state no_workload(void) {
@@ -199,35 +179,38 @@ static struct kueue_state no_workload(void) {
     return none;
 }
 
-static void set_object(struct kueue_workloads *workloads, struct item *item, size_t kind, const struct json *object) {
+// The object of a Workload, or one that may get a Workload.
+static struct item *match_object(struct kueue_workloads *workloads, const char *key, size_t kind,
+                                 const struct json *object) {
+    struct item *former = map_get(&workloads->items, key);
     struct kueue_state none = no_workload();
-    bool known = item->event.type == EVENT_QUEUED;
     struct engine_event event = {.type = EVENT_QUEUED, .kind = kind};
     event.queued.namespace_ = object_namespace(object);
     event.queued.name = object_name(object);
-    event.queued.uid = item->uid;
-    event.queued.state = known ? item->event.queued.state : &none;
-    if (set_event(workloads, item, &event))
-        item->posted = !known;
+    event.queued.uid = object_uid(object);
+    event.queued.state = former ? former->event.queued.state : &none;
+    struct item *item = put_item(workloads, key, &event);
+    if (!item)
+        return NULL;
+    if (former)
+        unlink_unmatched(workloads, item);
+    item->seen = true;
+    item->posted = !former;
+    return item;
 }
 
 static void see_object(struct kueue_workloads *workloads, size_t kind, const struct json *object) {
-    const char *uid = object_uid(object);
-    struct item *item = find_item(workloads, object, uid);
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, object, object_uid(object), key);
     bool queued = object_label(object, KUEUE_QUEUE_NAME);
-    if (!item && !queued)
+    if ((!item && !queued) || !*key)
         return;
     workloads->begun |= queued;
-    item = item ? item : make_item(workloads, object, uid, true);
+    if (!item || !item->seen)
+        item = match_object(workloads, key, kind, object);
     if (!item)
         return;
-    bool first = !item->seen || item->event.type != EVENT_QUEUED;
-    if (!item->seen)
-        unlink_unmatched(workloads, item);
-    item->seen = true;
     item->list = kind < workloads->n_lists ? workloads->lists[kind] : 0;
-    if (first)
-        set_object(workloads, item, kind, object);
     if (!item->posted)
         set_due(workloads, item);
 }
@@ -246,8 +229,7 @@ static void begin_list(struct kueue_workloads *workloads, size_t kind) {
 static void end_list(struct kueue_workloads *workloads, size_t kind) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->seen && item->event.type == EVENT_QUEUED && item->event.kind == kind && kind < workloads->n_lists &&
-            item->list != workloads->lists[kind])
+        if (item->seen && item->event.kind == kind && kind < workloads->n_lists && item->list != workloads->lists[kind])
             leave_item(workloads, item);
 }
 
@@ -265,39 +247,36 @@ static bool is_named(const struct json *workload) {
 }
 
 static void see_workload(struct kueue_workloads *workloads, const struct json *workload) {
-    struct item *item = is_named(workload) ? make_item(workloads, workload, kueue_state_owner(workload), false) : NULL;
+    const char *owner = kueue_state_owner(workload);
     struct kueue_state state;
-    if (!item)
+    char key[KEY_MAX];
+    (void)find_item(workloads, workload, owner, key);
+    if (!is_named(workload) || !*key)
         return;
     kueue_state_read(workload, workloads->version ? workloads->version : versions[0], &state);
-    item->epoch = workloads->epoch;
-    set_state(workloads, item, &state);
+    set_state(workloads, key, object_namespace(workload), owner, &state);
 }
 
 static void set_gone(struct kueue_workloads *workloads, struct item *item) {
     struct kueue_state none = no_workload();
     if (item->seen)
-        set_state(workloads, item, &none);
+        set_state(workloads, item->key, item->event.queued.namespace_, item->event.queued.uid, &none);
     else
         remove_item(workloads, item);
 }
 
-// False also for an older Workload of the object: Kueue recreates Workloads.
-static bool is_of(const struct item *item, const struct json *workload) {
-    return item->event.type == EVENT_QUEUED && text_equal(item->event.queued.state->uid, object_uid(workload));
-}
-
+// An older Workload of the object does not count: Kueue recreates Workloads.
 static void remove_workload(struct kueue_workloads *workloads, const struct json *workload) {
-    struct item *item = find_item(workloads, workload, kueue_state_owner(workload));
-    if (item && is_of(item, workload))
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, workload, kueue_state_owner(workload), key);
+    if (item && text_equal(item->event.queued.state->uid, object_uid(workload)))
         set_gone(workloads, item);
 }
 
 static void end_workloads(struct kueue_workloads *workloads) {
     size_t cursor = 0;
     for (struct item *item; (item = map_next(&workloads->items, &cursor));)
-        if (item->event.type == EVENT_QUEUED && item->event.queued.state->phase != KUEUE_GONE &&
-            item->epoch != workloads->epoch)
+        if (item->event.queued.state->phase != KUEUE_GONE && item->epoch != workloads->epoch)
             set_gone(workloads, item);
 }
 
@@ -337,18 +316,9 @@ static struct error *start(const struct cluster_scope *scope, void *state) {
 
 static void stop(void *state) {
     struct kueue_workloads *workloads = state;
-    for (struct item *item = workloads->due, *next; item; item = next) {
-        next = item->next_due;
-        item->due = false;
-        if (item->dead)
-            free(item);
-    }
     size_t cursor = 0;
-    for (struct item *item; (item = map_next(&workloads->items, &cursor));) {
-        clear_event(item);
-        (void)budget_keep(workloads->budget, item->kept, 0);
-        free(item);
-    }
+    for (struct item *item; (item = map_next(&workloads->items, &cursor));)
+        free_item(workloads, item);
     map_free(&workloads->items);
     free(workloads->lists);
 }
@@ -357,10 +327,6 @@ static void post_due(struct kueue_workloads *workloads) {
     while (workloads->due) {
         struct item *item = workloads->due;
         workloads->due = item->next_due;
-        if (item->dead) {
-            free(item);
-            continue;
-        }
         item->due = false;
         if (!item->seen)
             continue;
@@ -387,6 +353,7 @@ static bool is_delegated(const struct cluster_scope *scope, size_t k, const stru
 
 static void notice(void *state, const struct cluster_notice *notice) {
     struct kueue_workloads *workloads = state;
+    char key[KEY_MAX];
     struct item *item;
     switch (notice->type) {
     case NOTICE_LISTING:
@@ -397,7 +364,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
             see_object(workloads, notice->kind, notice->object->value);
         break;
     case NOTICE_GONE:
-        item = find_item(workloads, notice->object->value, object_uid(notice->object->value));
+        item = find_item(workloads, notice->object->value, object_uid(notice->object->value), key);
         if (item)
             leave_item(workloads, item);
         break;
