@@ -21,26 +21,25 @@ struct cluster_read {
     char texts[];
 };
 
-static const char *put_text(char **at, const char *text, size_t len) {
-    if (!text)
-        return NULL;
-    char *copy = *at;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
+// Copies the text to *at, which moves on; NULL stays NULL.
+static void copy_text(const char **text, size_t len, char **at) {
+    if (!*text)
+        return;
+    *text = memcpy(*at, *text, len);
+    (*at)[len] = '\0';
     *at += len + 1;
-    return copy;
 }
 
 static struct cluster_read *reading_new(struct host *host, size_t cluster, const struct request *request) {
-    size_t name = request->name ? strlen(request->name) : 0, space = strlen(request->namespace_);
-    struct cluster_read *reading = calloc(1, sizeof *reading + name + space + request->body_len + 3);
+    size_t name = request->name ? strlen(request->name) : 0, namespace_ = strlen(request->namespace_);
+    struct cluster_read *reading = calloc(1, sizeof *reading + name + namespace_ + request->body_len + 3);
     if (!reading)
         return NULL;
     char *at = reading->texts;
     reading->request = *request;
-    reading->request.name = put_text(&at, request->name, name);
-    reading->request.namespace_ = put_text(&at, request->namespace_, space);
-    reading->request.body = put_text(&at, request->body, request->body_len);
+    copy_text(&reading->request.name, name, &at);
+    copy_text(&reading->request.namespace_, namespace_, &at);
+    copy_text(&reading->request.body, request->body_len, &at);
     clock_condition_init(&reading->answered);
     pthread_mutex_init(&reading->mutex, NULL);
     reading->users = 1;
@@ -93,8 +92,7 @@ static void post(void *arg, struct engine *engine, struct moment now) {
     reading->thread = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->thread : NULL;
     reading->users = 2;
     reading->sent = reading->thread && loop_post(reading->thread->loop, submit, reading);
-    if (!reading->sent)
-        reading->users = 1;
+    reading->users -= !reading->sent;
 }
 
 struct error *host_query(struct host *host, query_run run, void *arg) {

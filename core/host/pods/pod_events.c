@@ -29,7 +29,6 @@ struct pod_search {        // a note whose mirror is searched
     const char *pod, *pod_uid, *reason, *text;
     bool warning, fresh;
     uint64_t hash; // of pod, reason and text
-    struct pod_search *next;
 };
 
 struct failures { // of a mirror, by the hash of its uid
@@ -49,12 +48,12 @@ struct pod_events {
     bool begun;            // a mirror was seen: the watch may open
     int64_t since_wall_ns; // another process reported earlier kills
 
-    struct pod_search *first, *last, *current;
+    struct pod_search *waiting[WAITING_MAX + 1]; // the first one is searched while the chain is busy
     size_t n_waiting;
     int64_t reads_at_ns; // no reads before: the worker refuses reads
     bool refusal_logged;
 
-    char *looks[LOOKS_MAX]; // namespaces
+    char looks[LOOKS_MAX][64]; // namespaces
     size_t n_looks;
     int64_t look_at_ns;
     uint64_t look; // the request, 0: none
@@ -68,59 +67,43 @@ static void add(struct pod_events *events, const struct pod_note *note) {
         meter_pods(events->meter, METER_PODS_LIMITED, 1);
 }
 
-// True: the mirror is known.
-static bool add_known(struct pod_events *events, const char *uid, const struct pod_note *note) {
-    struct pod_note whole = *note;
-    bool found;
-    if (!owner_chain_knows(events->chain, uid, &found, &whole.mirror))
-        return false;
-    if (found)
-        add(events, &whole);
-    else
-        meter_pods(events->meter, METER_PODS_OTHER, 1);
-    return true;
-}
-
 static bool is_name(const char *text) {
     return text_is_within(text, NAME_BYTES);
 }
 
 static bool is_waiting(const struct pod_events *events, uint64_t hash) {
-    const struct pod_search *w = events->first;
-    while (w && w->hash != hash)
-        w = w->next;
-    return w;
+    size_t i = 0;
+    while (i < events->n_waiting && events->waiting[i]->hash != hash)
+        i++;
+    return i < events->n_waiting;
 }
 
 // Adds a note about a pod whose mirror is found from `from` on; `fresh`: even if the mirror is known. Equal notes wait
 // only once.
 static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole, bool fresh) {
     char text[2 * POD_GROUPS_TEXT_MAX];
-    struct pod_note cut = *whole;
-    const struct pod_note *note = &cut;
+    struct pod_note note = *whole;
+    bool named = is_name(note.pod) && is_name(note.pod_uid) && is_name(note.reason), found = false;
     text_copy(text, sizeof text, whole->text);
-    cut.text = text;
-    if (!is_name(note->pod) || !is_name(note->pod_uid) || !is_name(note->reason)) {
+    note.text = text;
+    if (named && !fresh && owner_chain_knows(events->chain, from->uid, &found, &note.mirror)) {
+        named = false;
+        if (found)
+            add(events, &note);
+    }
+    if (!named && !found)
         meter_pods(events->meter, METER_PODS_OTHER, 1);
+    uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note.pod_uid), note.reason), note.text);
+    if (!named || is_waiting(events, hash))
         return;
-    }
-    if (!fresh && add_known(events, from->uid, note))
-        return;
-    uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note->pod_uid), note->reason), note->text);
-    if (is_waiting(events, hash))
-        return;
-    bool room = events->n_waiting < WAITING_MAX && is_name(from->api_version) && is_name(from->kind) &&
-                is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
-    struct pod_search wanted = {*from,         note->pod, note->pod_uid, note->reason, note->text,
-                                note->warning, fresh,     hash,          NULL};
-    struct pod_search *w = room ? struct_copy_with_texts(&wanted, sizeof wanted, 9) : NULL;
-    if (!w) {
+    bool fits = events->n_waiting < WAITING_MAX + owner_chain_is_busy(events->chain) && is_name(from->api_version) &&
+                is_name(from->kind) && is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
+    struct pod_search wanted = {*from, note.pod, note.pod_uid, note.reason, note.text, note.warning, fresh, hash};
+    struct pod_search *w = fits ? struct_copy_with_texts(&wanted, sizeof wanted, 9) : NULL;
+    if (w)
+        events->waiting[events->n_waiting++] = w;
+    else
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
-        return;
-    }
-    *(events->last ? &events->last->next : &events->first) = w;
-    events->last = w;
-    events->n_waiting++;
 }
 
 static void see_event(struct pod_events *events, const struct json *event) {
@@ -169,13 +152,8 @@ static void stop(void *state) {
     owner_chain_free(events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
-    free(events->current);
-    for (struct pod_search *w = events->first, *next; w; w = next) {
-        next = w->next;
-        free(w);
-    }
-    for (size_t i = 0; i < events->n_looks; i++)
-        free(events->looks[i]);
+    while (events->n_waiting > 0)
+        free(events->waiting[--events->n_waiting]);
     meter_pods_watched(events->meter, false);
 }
 
@@ -261,7 +239,7 @@ static void handle_refusal(struct pod_events *events, const char *problem) {
 
 static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem) {
     struct pod_events *events = ctx;
-    struct pod_search *w = TAKE(events->current);
+    struct pod_search *w = events->waiting[0];
     if (outcome == OWNER_FOUND) {
         struct pod_note note = {*mirror, w->pod, w->pod_uid, w->reason, w->warning, w->text};
         add(events, &note);
@@ -270,36 +248,22 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
     }
     if (outcome == OWNER_REFUSED)
         handle_refusal(events, problem ? problem : "refused");
+    memmove(events->waiting, events->waiting + 1, --events->n_waiting * sizeof *events->waiting);
     free(w);
-}
-
-static struct pod_search *take_waiting(struct pod_events *events) {
-    struct pod_search *w = events->first;
-    events->first = w->next;
-    if (!events->first)
-        events->last = NULL;
-    events->n_waiting--;
-    return w;
-}
-
-// Drops waiting notes while the worker refuses reads.
-static void drop_waiting(struct pod_events *events) {
-    while (events->first) {
-        free(take_waiting(events));
-        meter_pods(events->meter, METER_PODS_UNREAD, 1);
-    }
 }
 
 static int64_t search(struct pod_events *events, struct moment now) {
     for (;;) {
         int64_t next_ns = owner_chain_tick(events->chain, now);
-        if (owner_chain_is_busy(events->chain) || !events->first)
+        if (owner_chain_is_busy(events->chain) || events->n_waiting == 0)
             return next_ns;
-        if (now.mono_ns < events->reads_at_ns) {
-            drop_waiting(events);
+        if (now.mono_ns < events->reads_at_ns) { // the worker refuses reads
+            meter_pods(events->meter, METER_PODS_UNREAD, events->n_waiting);
+            while (events->n_waiting > 0)
+                free(events->waiting[--events->n_waiting]);
             return CLOCK_NEVER;
         }
-        struct pod_search *w = events->current = take_waiting(events);
+        const struct pod_search *w = events->waiting[0];
         struct owner_search wanted = {.from = &w->from,
                                       .fresh = w->fresh,
                                       .read = strcmp(w->from.kind, "Pod") == 0 ? read_pod : NULL,
@@ -324,11 +288,10 @@ static int64_t look(struct pod_events *events, struct moment now) {
     int64_t at_ns = clock_later(events->look_at_ns, events->reads_at_ns);
     if (now.mono_ns < at_ns || !owner_chain_take_request(events->chain, now, &at_ns))
         return at_ns;
-    AUTO_TEXT space = events->looks[0];
+    AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods?fieldSelector=status.phase%%3DFailed&limit=%d",
+                                 events->looks[0], LOOK_PODS);
     memmove(events->looks, events->looks + 1, --events->n_looks * sizeof *events->looks);
     events->look_at_ns = now.mono_ns + LOOK_NS;
-    AUTO_TEXT path =
-        text_format("/api/v1/namespaces/%s/pods?fieldSelector=status.phase%%3DFailed&limit=%d", space, LOOK_PODS);
     struct request request = {.verb = VERB_RAW_GET, .name = path};
     struct error *error = path ? client_submit(events->client, &request, on_pods, events, &events->look) : NULL;
     error_free(error);
@@ -339,9 +302,8 @@ static void want_look(struct pod_events *events, const char *namespace_) {
     for (size_t i = 0; i < events->n_looks; i++)
         if (strcmp(events->looks[i], namespace_) == 0)
             return;
-    char *copy = events->n_looks < LOOKS_MAX ? strdup(namespace_) : NULL;
-    if (copy)
-        events->looks[events->n_looks++] = copy;
+    if (events->n_looks < LOOKS_MAX)
+        text_copy(events->looks[events->n_looks++], sizeof *events->looks, namespace_);
     else
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
 }

@@ -2,7 +2,7 @@
 // The mirror of a workload for /pods, /logs and /exec: the worker, over a separate connection, and the pods.
 #pragma once
 
-#include "core/host/io/blocking_client.h"
+#include "core/host/io/cluster_connection.h"
 #include "core/host/pods/pods.h"
 #include "core/serve/http/server.h"
 
