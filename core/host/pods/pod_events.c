@@ -96,8 +96,9 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
     uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note.pod_uid), note.reason), note.text);
     if (!named || is_waiting(events, hash))
         return;
-    bool fits = events->n_waiting < WAITING_MAX + owner_chain_is_busy(events->chain) && is_name(from->api_version) &&
-                is_name(from->kind) && is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
+    size_t searched = owner_chain_is_busy(events->chain);
+    bool fits = events->n_waiting < WAITING_MAX + searched && is_name(from->api_version) && is_name(from->kind) &&
+                is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
     struct pod_search wanted = {*from, note.pod, note.pod_uid, note.reason, note.text, note.warning, fresh, hash};
     struct pod_search *w = fits ? struct_copy_with_texts(&wanted, sizeof wanted, 9) : NULL;
     if (w)
