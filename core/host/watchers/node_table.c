@@ -57,7 +57,7 @@ struct row {                  // a node, of a Node object or named by pods; or t
 struct rows {
     struct map by_name;
     struct row **list; // by index; [0] is not used: no node. NULL: free
-    size_t end, capacity, first_free, live;
+    size_t capacity, first_free;
     size_t bytes; // of the rows, without marks
 };
 
@@ -76,7 +76,7 @@ struct node_table *node_table_new(uint64_t seed) {
         return NULL;
     map_init(&table->nodes.by_name, seed);
     map_init(&table->shapes.by_name, seed);
-    table->nodes.end = table->nodes.first_free = table->shapes.end = table->shapes.first_free = 1;
+    table->nodes.first_free = table->shapes.first_free = 1;
     return table;
 }
 
@@ -91,15 +91,16 @@ static size_t marks_bytes(const struct node_marks *marks) {
 }
 
 static void free_row(struct row *row) {
+    if (!row)
+        return;
     free(row->amounts);
     node_marks_unref(row->marks);
     free(row);
 }
 
 static void free_rows(struct rows *rows) {
-    for (size_t i = 1; i < rows->end; i++)
-        if (rows->list[i])
-            free_row(rows->list[i]);
+    for (size_t i = 1; i < rows->capacity; i++)
+        free_row(rows->list[i]);
     map_free(&rows->by_name);
     free(rows->list);
 }
@@ -109,7 +110,7 @@ static struct row *find_or_make_row(struct rows *rows, const char *name) {
     if (row)
         return row;
     size_t index = rows->first_free, size = sizeof *row + strlen(name) + 1;
-    while (index < rows->end && rows->list[index])
+    while (index < rows->capacity && rows->list[index])
         index++;
     row = array_reserve(&rows->list, &rows->capacity, index + 1, sizeof row) ? calloc(1, size) : NULL;
     if (!row)
@@ -121,10 +122,8 @@ static struct row *find_or_make_row(struct rows *rows, const char *name) {
     }
     row->index = (uint32_t)index;
     rows->list[index] = row;
-    rows->live++;
     rows->bytes += size + 3 * ALLOCATION;
     rows->first_free = index + 1;
-    rows->end = index < rows->end ? rows->end : index + 1;
     return row;
 }
 
@@ -147,7 +146,6 @@ static void drop_if_unused(struct node_table *table, struct rows *rows, struct r
     set_marks(table, row, NULL);
     (void)map_remove(&rows->by_name, row->name);
     rows->list[row->index] = NULL;
-    rows->live--;
     rows->bytes -= sizeof *row + strlen(row->name) + 1 + 3 * ALLOCATION;
     rows->first_free = size_least(rows->first_free, row->index);
     free_row(row);
@@ -288,7 +286,7 @@ void node_table_remove(struct node_table *table, enum node_table_part part, cons
 void node_table_list(struct node_table *table, enum node_table_part part) {
     if (part == TABLE_PODS)
         pod_keys_unsee(&table->pods);
-    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.end; i++)
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.capacity; i++)
         if (table->nodes.list[i])
             table->nodes.list[i]->seen = false;
 }
@@ -298,7 +296,7 @@ void node_table_listed(struct node_table *table, enum node_table_part part) {
     size_t at = 0;
     while (part == TABLE_PODS && pod_keys_take_unseen(&table->pods, &at, &pod))
         count_pod(table, &pod, false);
-    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.end; i++) {
+    for (size_t i = 1; part == TABLE_NODES && i < table->nodes.capacity; i++) {
         struct row *node = table->nodes.list[i];
         if (node && node->there && !node->seen)
             remove_node(table, node);
@@ -322,7 +320,7 @@ static void add(int64_t *sums, const struct amounts *amounts) {
 // The nodes that count get their numbers in the view.
 static size_t number_nodes(const struct node_table *table) {
     uint32_t count = 0;
-    for (size_t i = 1; i < table->nodes.end; i++) {
+    for (size_t i = 1; i < table->nodes.capacity; i++) {
         struct row *node = table->nodes.list[i];
         if (node)
             node->at = node->takes && node->marks ? ++count : 0;
@@ -340,7 +338,7 @@ static void put_nodes(const struct node_table *table, struct nodes *out) {
     }
     for (size_t i = 0; i < out->count * width; i++)
         out->left[i] = -out->left[i];
-    for (size_t i = 1; i < table->nodes.end; i++) {
+    for (size_t i = 1; i < table->nodes.capacity; i++) {
         const struct row *node = table->nodes.list[i];
         if (!node || !node->at)
             continue;
@@ -353,7 +351,7 @@ static void put_nodes(const struct node_table *table, struct nodes *out) {
 
 static bool put_waiting(const struct node_table *table, struct nodes *out) {
     size_t count = 0;
-    for (size_t i = 1; i < table->shapes.end; i++) {
+    for (size_t i = 1; i < table->shapes.capacity; i++) {
         const struct row *shape = table->shapes.list[i];
         if (!shape || shape->waiting == 0)
             continue;
@@ -381,12 +379,12 @@ struct nodes *node_table_view(const struct node_table *table) {
 
 struct node_table_size node_table_size(const struct node_table *table) {
     const struct rows *nodes = &table->nodes, *shapes = &table->shapes;
-    struct nodes view = {.count = nodes->live, .n_waiting = table->waiting, .names.count = table->names.count};
+    struct nodes view = {.count = nodes->by_name.count, .n_waiting = table->waiting, .names.count = table->names.count};
     size_t slots = (nodes->by_name.capacity + shapes->by_name.capacity) * sizeof(struct map_slot) +
                    (nodes->capacity + shapes->capacity) * sizeof(struct row *);
-    return (struct node_table_size){.nodes = nodes->live,
+    return (struct node_table_size){.nodes = nodes->by_name.count,
                                     .pods = table->pods.count,
-                                    .shapes = shapes->live,
+                                    .shapes = shapes->by_name.count,
                                     .view = nodes_bytes(&view),
                                     .bytes = sizeof *table + table->pods.capacity * sizeof *table->pods.slots + slots +
                                              nodes->bytes + shapes->bytes + table->marks};

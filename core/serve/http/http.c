@@ -108,7 +108,9 @@ static void serve_call(struct web_call *call) {
 
 static enum MHD_Result answer_now(struct web_call *call) {
     AUTO_BUFFER(body, WEB_BODY_MAX);
-    unsigned code = call->route->make(call->server, &body);
+    const struct http_source *source = &call->server->source;
+    unsigned code =
+        source->page ? source->page(source->ctx, call->route->page, &body) : call->route->make(call->server, &body);
     const char *content_type = code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT;
     const char *policy = strcmp(content_type, WEB_HTML) == 0 ? call->server->ui.policy : NULL;
     return web_queue_text(call->connection, code, content_type, policy, &body);

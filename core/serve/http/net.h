@@ -106,8 +106,6 @@ int connections_expire(struct connections *connections, int64_t now_ns);
 
 // stream.c. Bytes from a producing thread to the thread of a connection, through a ring of fixed size. The producer
 // waits while the ring is full, so a slow client holds back one producer only.
-#define STREAM_BUFFER ((size_t)64 * 1024)
-
 struct stream;
 struct error *stream_new(struct stream **out);
 void stream_free(struct stream *stream); // once both threads are done with the stream; NULL is fine
@@ -115,12 +113,12 @@ void stream_free(struct stream *stream); // once both threads are done with the 
 // The producer's side.
 // The answer is decided: stream_wait returns.
 void stream_begin(struct stream *stream);
-// Blocks until all bytes are in the ring. False: the client is gone.
+// Blocks until all bytes are in the buffer. False: the client is gone.
 bool stream_write(struct stream *stream, const void *bytes, size_t len);
 bool stream_is_read(struct stream *stream); // false: the client is gone
 // The reader's thread calls `wake` when the client goes away; at once if the client is gone already. NULL: no more.
 void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx);
-void stream_end(struct stream *stream); // the client still gets the rest of the ring
+void stream_end(struct stream *stream); // the client still gets the rest of the buffer
 
 // The reader's side.
 void stream_wait(struct stream *stream); // for stream_begin or stream_end

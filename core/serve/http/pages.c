@@ -15,15 +15,11 @@ static unsigned put_failure(struct error *error, struct buffer *body) {
 }
 
 static unsigned page_health(struct http_server *server, struct buffer *body) {
-    if (server->source.page)
-        return server->source.page(server->source.ctx, HTTP_LIVE, body);
     bool alive = health_alive(server->source.stalled_ns(server->source.ctx), body);
     return alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
 static unsigned page_ready(struct http_server *server, struct buffer *body) {
-    if (server->source.page)
-        return server->source.page(server->source.ctx, HTTP_READY, body);
     struct host_snapshot snapshot;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
@@ -36,13 +32,11 @@ static unsigned page_ready(struct http_server *server, struct buffer *body) {
 }
 
 static unsigned page_metrics(struct http_server *server, struct buffer *body) {
-    if (server->source.page)
-        return server->source.page(server->source.ctx, HTTP_METRICS, body);
     struct host_snapshot snapshot;
+    struct metrics_process process;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
         return put_failure(error, body);
-    struct metrics_process process;
     metrics_process_read(&process);
     error = metrics_print(&snapshot, &process, body);
     server->source.free_snapshot(&snapshot);
@@ -56,10 +50,10 @@ static unsigned page_ui(struct http_server *server, struct buffer *body) {
 }
 
 static const struct route probes[] = {
-    {.path = "/healthz", .content_type = WEB_TEXT, .make = page_health},
-    {.path = "/livez", .content_type = WEB_TEXT, .make = page_health},
-    {.path = "/readyz", .content_type = WEB_TEXT, .make = page_ready},
-    {.path = "/metrics", .content_type = METRICS_CONTENT_TYPE, .make = page_metrics},
+    {.path = "/healthz", .page = HTTP_LIVE, .content_type = WEB_TEXT, .make = page_health},
+    {.path = "/livez", .page = HTTP_LIVE, .content_type = WEB_TEXT, .make = page_health},
+    {.path = "/readyz", .page = HTTP_READY, .content_type = WEB_TEXT, .make = page_ready},
+    {.path = "/metrics", .page = HTTP_METRICS, .content_type = METRICS_CONTENT_TYPE, .make = page_metrics},
 };
 
 static const struct route api[] = {
@@ -76,13 +70,9 @@ static const struct route api[] = {
     {.path = "/api/v1/exec/", .segments = 3, .access = ACCESS_EXEC, .kind = CONNECTION_EXEC, .serve = serve_exec},
 };
 
-static bool matches(const struct route *route, const char *path) {
-    return route->segments > 0 ? text_has_prefix(path, route->path) : strcmp(path, route->path) == 0;
-}
-
 static const struct route *find_route(const struct route *routes, size_t count, const char *path) {
     for (size_t i = 0; i < count; i++)
-        if (matches(&routes[i], path))
+        if (routes[i].segments > 0 ? text_has_prefix(path, routes[i].path) : strcmp(path, routes[i].path) == 0)
             return &routes[i];
     return NULL;
 }

@@ -58,6 +58,7 @@ struct route {
     size_t segments;
     enum access access;
     enum connection_kind kind;
+    enum http_page page;      // of `make`, where another program than the host is the source
     const char *content_type; // of `make`
     // Answers at once, from memory: fills the body and returns the status code. NULL: `serve` answers.
     unsigned (*make)(struct http_server *server, struct buffer *body);

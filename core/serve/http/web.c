@@ -49,25 +49,16 @@ static bool is_of_other_page(const struct web_call *call) {
     return origin && (!text_has_prefix(origin, scheme) || !host || strcmp(origin + strlen(scheme), host) != 0);
 }
 
-// A Unix socket, with a mode that admits the callers, or loopback addresses at both ends.
-static bool is_on_this_machine(const struct web_call *call, const struct sockaddr *peer) {
-    union socket_address own = {.storage = {0}};
-    socklen_t len = sizeof own;
-    if (getsockname(call->fd, &own.any, &len) != 0)
+// A Unix socket, with a mode that admits the callers, or loopback addresses at both ends; and no proxy passes the
+// request on.
+static bool is_local(const struct web_call *call) {
+    union socket_address own = {.storage = {0}}, peer = {.storage = {0}};
+    socklen_t own_len = sizeof own, peer_len = sizeof peer;
+    if (getsockname(call->fd, &own.any, &own_len) != 0 || getpeername(call->fd, &peer.any, &peer_len) != 0)
         return false;
-    return own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(peer));
-}
-
-// Both ends are this machine, and no proxy passes the request on.
-static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
-    return is_on_this_machine(call, peer) && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
+    bool same_machine = own.any.sa_family == AF_UNIX || (is_loopback(&own.any) && is_loopback(&peer.any));
+    return same_machine && auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) &&
            !is_of_other_page(call);
-}
-
-static void look_at_peer(struct web_call *call) {
-    union socket_address peer = {.storage = {0}};
-    socklen_t len = sizeof peer;
-    call->local = getpeername(call->fd, &peer.any, &len) == 0 && is_local(call, &peer.any);
 }
 
 static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
@@ -92,7 +83,7 @@ struct web_call *web_call_new(struct http_server *server, struct MHD_Connection 
     call->connection = connection;
     call->route = route;
     call->fd = info ? info->connect_fd : -1;
-    look_at_peer(call);
+    call->local = is_local(call);
     call->path = strdup(path);
     call->rest = strdup(path + strlen(route->path));
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, call);
