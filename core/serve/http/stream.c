@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+// The kernel doubles the number, and counts its own data too.
+#define BUFFER_BYTES (32 * 1024)
+
 struct stream {
     pthread_mutex_t lock;
     pthread_cond_t changed; // the answer is decided
@@ -26,6 +29,7 @@ struct error *stream_new(struct stream **out) {
         free(stream);
         return error_new(ERROR_IO, "cannot open a stream: %s", strerror(errno));
     }
+    (void)setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &(int){BUFFER_BYTES}, sizeof(int));
     stream->reader = ends[0];
     stream->producer = ends[1];
     pthread_mutex_init(&stream->lock, NULL);

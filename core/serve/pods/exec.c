@@ -31,21 +31,18 @@ struct exec_session {
     struct target target;
     struct tunnel *tunnel;
     int client;
-    char *early; // sent by the client before
-    size_t early_len;
+    struct pipe { // one direction
+        size_t start, end;
+        char bytes[SIZE];
+    } up, down;
+    struct websocket_frames frames; // of `down`
 };
 
 // Relay ------------------------------------------------------------------------------------------------------------
 
-struct pipe { // one direction
-    size_t start, end;
-    char bytes[SIZE];
-};
-
+// The count of a call that did not block; -1: the client is gone.
 static ptrdiff_t result_of(ssize_t count) {
-    if (count < 0)
-        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
-    return count;
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? 0 : count;
 }
 
 static ptrdiff_t client_read(int client, void *bytes, size_t len) {
@@ -53,40 +50,27 @@ static ptrdiff_t client_read(int client, void *bytes, size_t len) {
     return count == 0 ? -1 : result_of(count);
 }
 
-static ptrdiff_t client_write(int client, const void *bytes, size_t len) {
-    return result_of(send(client, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-// Reads into an empty pipe. False: the source has ended.
-static bool fill_pipe(struct pipe *pipe, int client, struct tunnel *tunnel) {
-    if (pipe->start < pipe->end)
-        return true;
-    ptrdiff_t count = tunnel ? tunnel_read(tunnel, pipe->bytes, SIZE) : client_read(client, pipe->bytes, SIZE);
-    pipe->start = 0;
-    pipe->end = count > 0 ? (size_t)count : 0;
-    return count >= 0;
-}
-
-// Moves bytes without blocking. False: one of the sides has ended, after all of that side's bytes.
-static bool to_tunnel(struct pipe *pipe, int client, struct tunnel *tunnel, bool *moved) {
-    if (!fill_pipe(pipe, client, NULL))
-        return false;
-    size_t len = pipe->end - pipe->start;
-    ptrdiff_t sent = len > 0 ? tunnel_write(tunnel, pipe->bytes + pipe->start, len) : 0;
-    pipe->start += sent > 0 ? (size_t)sent : 0;
-    *moved = *moved || sent > 0;
-    return sent >= 0;
-}
-
-static bool to_client(struct pipe *pipe, size_t max, const struct exec_session *session,
-                      struct websocket_frames *frames, bool *moved) {
-    if (!fill_pipe(pipe, session->client, session->tunnel))
-        return false;
+// Moves up to `max` bytes without blocking. False: one of the sides has ended, after all of that side's bytes.
+static bool move_bytes(struct exec_session *session, bool up, size_t max, bool *moved) {
+    struct pipe *pipe = up ? &session->up : &session->down;
+    if (pipe->start == pipe->end) {
+        ptrdiff_t count =
+            up ? client_read(session->client, pipe->bytes, SIZE) : tunnel_read(session->tunnel, pipe->bytes, SIZE);
+        if (count < 0)
+            return false;
+        pipe->start = 0;
+        pipe->end = (size_t)count;
+    }
+    const char *bytes = pipe->bytes + pipe->start;
     size_t len = size_least(pipe->end - pipe->start, max);
-    ptrdiff_t sent = len > 0 ? client_write(session->client, pipe->bytes + pipe->start, len) : 0;
+    if (len == 0)
+        return true;
+    ptrdiff_t sent = up ? tunnel_write(session->tunnel, bytes, len)
+                        : result_of(send(session->client, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL));
     if (sent < 0)
         return false;
-    websocket_frames_pass(frames, pipe->bytes + pipe->start, (size_t)sent);
+    if (!up)
+        websocket_frames_pass(&session->frames, bytes, (size_t)sent);
     pipe->start += (size_t)sent;
     *moved = *moved || sent > 0;
     return true;
@@ -97,70 +81,54 @@ static bool is_full(const struct pipe *pipe) {
 }
 
 // While one direction is blocked, poll() excludes the source, which would be ready all the time.
-static void wait_for(const struct pipe *up, const struct pipe *down, int client, int server) {
+static void wait_for(const struct exec_session *session, bool reads_up) {
+    bool up = is_full(&session->up), down = is_full(&session->down);
     struct pollfd polled[] = {
-        {.fd = client, .events = (short)((is_full(up) ? 0 : POLLIN) | (is_full(down) ? POLLOUT : 0))},
-        {.fd = server, .events = (short)((is_full(down) ? 0 : POLLIN) | (is_full(up) ? POLLOUT : 0))},
+        {.fd = session->client, .events = (short)((up || !reads_up ? 0 : POLLIN) | (down ? POLLOUT : 0))},
+        {.fd = tunnel_socket(session->tunnel), .events = (short)((down ? 0 : POLLIN) | (up ? POLLOUT : 0))},
     };
     (void)poll(polled, 2, POLL_MS);
 }
 
 // The rest of the frame that has begun. False: the rest does not come, or cannot be sent.
-static bool end_frame(const struct exec_session *session, struct pipe *pipe, struct websocket_frames *frames) {
+static bool end_frame(struct exec_session *session) {
     int64_t until_ns = clock_now().mono_ns + END_NS;
-    for (uint64_t rest; (rest = websocket_frames_rest(frames)) > 0;) {
+    session->up.start = session->up.end = 0;
+    for (uint64_t rest; (rest = websocket_frames_rest(&session->frames)) > 0;) {
         bool moved = false;
-        if (!to_client(pipe, rest < SIZE ? (size_t)rest : SIZE, session, frames, &moved) ||
-            clock_now().mono_ns > until_ns)
+        if (!move_bytes(session, false, rest < SIZE ? (size_t)rest : SIZE, &moved) || clock_now().mono_ns > until_ns)
             return false;
         if (!moved)
-            wait_for(&(struct pipe){.start = 0}, pipe, session->client, tunnel_socket(session->tunnel));
+            wait_for(session, false);
     }
     return true;
 }
 
-static void send_lost_grant(const struct exec_session *session, struct pipe *pipe, struct websocket_frames *frames) {
+static void send_lost_grant(struct exec_session *session) {
     AUTO_BUFFER(close, 256);
-    if (!end_frame(session, pipe, frames))
+    if (!end_frame(session))
         return;
     websocket_put_close(&close, CLOSE_POLICY, grant_reason(session->call->grant));
     if (!close.failed)
-        (void)client_write(session->client, close.data, close.len);
+        (void)send(session->client, close.data, close.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static bool is_over(const struct exec_session *session) {
     return atomic_load(session->target.stop) || grant_is_lost(session->call->grant);
 }
 
-static bool send_early(const struct exec_session *session) {
-    const char *at = session->early;
-    for (size_t rest = session->early_len; rest > 0;) {
-        ptrdiff_t sent = is_over(session) ? -1 : tunnel_write(session->tunnel, at, rest);
-        if (sent < 0)
-            return false;
-        at += sent;
-        rest -= (size_t)sent;
-        if (rest > 0)
-            (void)poll(&(struct pollfd){.fd = tunnel_socket(session->tunnel), .events = POLLOUT}, 1, POLL_MS);
-    }
-    return true;
-}
-
 // Passes bytes on between the client's socket and the tunnel, in both directions, through buffers of fixed size. Until
 // one side ends, the server stops, or the grant is lost: the client gets the reason as a WebSocket's close then.
-static void relay(const struct exec_session *session) {
-    struct pipe up = {.start = 0}, down = {.start = 0};
-    struct websocket_frames frames = {.head_len = 0};
-    bool open = send_early(session);
+static void relay(struct exec_session *session) {
+    bool open = true;
     while (open && !is_over(session)) {
         bool moved = false;
-        open = to_tunnel(&up, session->client, session->tunnel, &moved) &&
-               to_client(&down, SIZE, session, &frames, &moved);
+        open = move_bytes(session, true, SIZE, &moved) && move_bytes(session, false, SIZE, &moved);
         if (open && !moved)
-            wait_for(&up, &down, session->client, tunnel_socket(session->tunnel));
+            wait_for(session, true);
     }
     if (grant_is_lost(session->call->grant))
-        send_lost_grant(session, &down, &frames);
+        send_lost_grant(session);
 }
 
 // Session ----------------------------------------------------------------------------------------------------------
@@ -277,7 +245,6 @@ static void session_free(void *ctx) {
     struct exec_session *session = ctx;
     tunnel_close(session->tunnel);
     target_close(&session->target);
-    free(session->early);
     free(session);
 }
 
@@ -304,15 +271,14 @@ static void start_session(void *ctx, int fd, const char *early, size_t early_len
     struct exec_session *session = ctx;
     struct http_server *server = session->call->server;
     session->client = fd;
-    session->early_len = early_len;
-    session->early = malloc(early_len + 1);
-    if (session->early)
-        memcpy(session->early, early, early_len);
+    session->up.end = size_least(early_len, SIZE);
+    if (early_len > 0)
+        memcpy(session->up.bytes, early, session->up.end);
     pthread_mutex_lock(&server->lock);
     bool stops = atomic_load(&server->stopping);
     server->sessions++;
     pthread_mutex_unlock(&server->lock);
-    if (stops || !session->early || thread_start("exec", STACK, run_session, session, NULL) != 0)
+    if (stops || early_len > SIZE || thread_start("exec", STACK, run_session, session, NULL) != 0)
         end_session(session);
 }
 
