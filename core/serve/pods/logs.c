@@ -202,7 +202,8 @@ static void close_sources(struct log_session *session) {
 }
 
 // Gives up logs that the worker has not opened in time: a server may accept a connection and say nothing.
-static void expire_sources(struct log_session *session, int64_t now_ns) {
+static void expire_sources(struct log_session *session) {
+    int64_t now_ns = clock_now().mono_ns;
     struct transport *transport = session->target.worker.connection.transport;
     for (size_t i = 0; i < session->n_sources; i++) {
         struct log_source *source = session->sources[i];
@@ -319,14 +320,28 @@ static struct error *open_sources(struct log_session *session, bool first) {
 
 // Reading ------------------------------------------------------------------------------------------------------------
 
+static void wake_transport(void *transport) {
+    curl_transport_wakeup(transport);
+}
+
+// Passes on the logs for a while.
+static void read_for(struct log_session *session, int64_t wait_ns) {
+    struct transport *transport = session->target.worker.connection.transport;
+    if (!transport) { // there is nothing to read from
+        (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
+        return;
+    }
+    stream_on_gone(session->stream, wake_transport, transport);
+    curl_transport_poll(transport, clock_earlier(wait_ns, GRANT_NS));
+    stream_on_gone(session->stream, NULL, NULL); // the transport may be replaced
+    expire_sources(session);
+}
+
 // Polls until the first log is open, or all have failed.
 static struct error *wait_for_first(struct log_session *session) {
-    struct transport *transport = session->target.worker.connection.transport;
     while (count_sources(session, LOG_OPENING) > 0 && count_sources(session, LOG_OPEN) == 0 &&
-           count_sources(session, LOG_ENDED) == 0 && !is_over(session)) {
-        curl_transport_poll(transport, POLL_NS);
-        expire_sources(session, clock_now().mono_ns);
-    }
+           count_sources(session, LOG_ENDED) == 0 && !is_over(session))
+        read_for(session, POLL_NS);
     if (is_over(session))
         return error_new(ERROR_STOPPED, "the host is stopping");
     if (session->options.follow || session->n_sources == 0 || count_sources(session, LOG_FAILED) < session->n_sources)
@@ -355,8 +370,7 @@ static void write_failures(struct log_session *session) {
 }
 
 static struct error *begin_session(struct log_session *session) {
-    bool moved = false;
-    struct error *error = target_locate(&session->target, &moved);
+    struct error *error = target_locate(&session->target);
     bool awaited = session->options.follow && (!error || session->target.awaited);
     if (!error)
         error = target_read(&session->target);
@@ -373,13 +387,12 @@ static struct error *begin_session(struct log_session *session) {
 
 // Reads the pods again, and begins to read new ones. False: nothing more will come.
 static bool refresh(struct log_session *session) {
-    bool moved = false;
-    struct error *error = target_locate(&session->target, &moved);
+    struct error *error = target_locate(&session->target);
     if (error && error->code == ERROR_NOT_FOUND) {
         error_free(error);
         return session->target.awaited || count_sources(session, LOG_OPEN) > 0;
     }
-    if (moved)
+    if (session->target.moved)
         close_sources(session);
     if (!error)
         error = target_read(&session->target);
@@ -389,45 +402,24 @@ static bool refresh(struct log_session *session) {
     return !session->target.mirror.finished || is_reading(session);
 }
 
-static void wake_transport(void *transport) {
-    curl_transport_wakeup(transport);
-}
-
-// Passes on the logs, until then.
-static void read_until(struct log_session *session, int64_t due_ns) {
-    struct transport *transport = session->target.worker.connection.transport;
-    int64_t wait_ns = due_ns - clock_now().mono_ns;
-    if (!transport) { // there is nothing to read from
-        (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
-        return;
-    }
-    stream_on_gone(session->stream, wake_transport, transport);
-    curl_transport_poll(transport, clock_earlier(wait_ns, GRANT_NS));
-    expire_sources(session, clock_now().mono_ns);
-    stream_on_gone(session->stream, NULL, NULL); // the transport may be replaced
-}
-
 static void follow(struct log_session *session) {
-    int64_t wait_ns = REFRESH_LEAST_NS, due_ns = clock_now().mono_ns + wait_ns;
+    int64_t due_ns = clock_now().mono_ns + REFRESH_LEAST_NS;
     while (!is_over(session)) {
         int64_t now_ns = clock_now().mono_ns;
         if (now_ns < due_ns) {
-            read_until(session, due_ns);
+            read_for(session, due_ns - now_ns);
             continue;
         }
         if (!refresh(session))
             return;
-        int64_t took_ns = (clock_now().mono_ns - now_ns) * REFRESH_SHARE;
-        wait_ns = clock_earlier(clock_later(took_ns, REFRESH_LEAST_NS), REFRESH_MOST_NS);
-        due_ns = clock_now().mono_ns + wait_ns;
+        int64_t end_ns = clock_now().mono_ns, share_ns = (end_ns - now_ns) * REFRESH_SHARE;
+        due_ns = end_ns + clock_earlier(clock_later(share_ns, REFRESH_LEAST_NS), REFRESH_MOST_NS);
     }
 }
 
 static void read_once(struct log_session *session) {
-    while (!is_over(session) && is_reading(session)) {
-        curl_transport_poll(session->target.worker.connection.transport, POLL_NS);
-        expire_sources(session, clock_now().mono_ns);
-    }
+    while (!is_over(session) && is_reading(session))
+        read_for(session, POLL_NS);
     write_failures(session);
 }
 
@@ -444,7 +436,6 @@ static void *run_session(void *arg) {
     } else {
         session->failure = error;
     }
-    stream_on_gone(session->stream, NULL, NULL);
     close_sources(session);
     stream_end(session->stream);
     return NULL;

@@ -35,10 +35,11 @@ static struct error *connect_to(struct target *target) {
     struct endpoint *endpoint = NULL;
     TRY(find_endpoint(target, &endpoint));
     blocking_client_close(&target->worker);
+    target->moved = false;
     return blocking_client_open(endpoint, target->mirror.cluster, target->stop, &target->worker);
 }
 
-// Use renewed credentials from now on.
+// Uses renewed credentials from now on.
 static struct error *renew_endpoint(struct target *target) {
     struct endpoint *endpoint = NULL;
     if (!target->worker.client || target->moved)
@@ -48,24 +49,21 @@ static struct error *renew_endpoint(struct target *target) {
     return NULL;
 }
 
-struct error *target_locate(struct target *target, bool *moved) {
+struct error *target_locate(struct target *target) {
     struct api_mirror mirror;
     struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
     target->awaited = mirror.awaited;
-    if (!error) {
-        target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
-                        strcmp(mirror.uid, target->mirror.uid) != 0;
-        target->mirror = mirror;
-        error = renew_endpoint(target);
-    }
-    *moved = target->moved;
-    return error;
+    if (error)
+        return error;
+    target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
+                    strcmp(mirror.uid, target->mirror.uid) != 0;
+    target->mirror = mirror;
+    return renew_endpoint(target);
 }
 
 struct error *target_read(struct target *target) {
     if (target->moved || !target->worker.client)
         TRY(connect_to(target));
-    target->moved = false;
     struct pods pods;
     const struct pods_source source = {get_within_patience, target};
     target->until_ns = clock_now().mono_ns + target->source->patience_ns;
@@ -88,9 +86,8 @@ struct error *target_open(const struct web_call *call, struct target *out) {
 }
 
 struct error *target_open_pods(const struct web_call *call, struct target *out) {
-    bool moved = false;
     TRY(target_open(call, out));
-    TRY(target_locate(out, &moved));
+    TRY(target_locate(out));
     return target_read(out);
 }
 
