@@ -9,6 +9,7 @@
 #include "core/host/pods/owner.h"
 #include "core/kube/api/api_resources.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct search {
     size_t bytes;
     struct map by_uid;
     struct owner_kinds listed;
+    bool pods_listed;
     bool whole; // reads whole pods: the `n_found` ones
     size_t n_found;
     struct pods *out;
@@ -159,23 +161,14 @@ static struct error *read_pages(struct search *search, const char *collection,
     return NULL;
 }
 
-static size_t count_bytes(const struct owned_object *object) {
-    size_t bytes = sizeof *object;
-    const struct owner_ref *refs[1 + REFERENCES] = {&object->self};
-    for (size_t i = 0; i < REFERENCES; i++)
-        refs[i + 1] = &object->owners[i];
-    for (size_t i = 0; i < 1 + REFERENCES; i++)
-        bytes += strlen(refs[i]->api_version) + strlen(refs[i]->kind) + strlen(refs[i]->name) + strlen(refs[i]->uid);
-    return bytes;
-}
-
-static struct error *see_object(struct search *search, const struct json *object, bool is_pod) {
+static struct error *see_object(struct search *search, const struct json *object) {
     if (map_get(&search->by_uid, object_uid(object)) || is_full(search)) {
         search->out->truncated |= is_full(search);
         return NULL;
     }
     const struct json *reference = json_first(json_path(object, "metadata", "ownerReferences", NULL));
-    struct owned_object wanted = {.self = {"", "", "", object_name(object), object_uid(object)}, .is_pod = is_pod};
+    struct owned_object wanted = {.self = {"", "", "", object_name(object), object_uid(object)},
+                                  .is_pod = !search->pods_listed};
     for (size_t i = 0; i < REFERENCES; i++) {
         wanted.owners[i] = owner_ref_read(reference, "");
         reference = reference ? json_next(reference) : NULL;
@@ -186,16 +179,8 @@ static struct error *see_object(struct search *search, const struct json *object
         return error_no_memory();
     *place = seen;
     search->n_seen++;
-    search->bytes += count_bytes(seen);
+    search->bytes += malloc_usable_size(seen);
     return map_put(&search->by_uid, seen->self.uid, seen) ? NULL : error_no_memory();
-}
-
-static struct error *see_pod(struct search *search, const struct json *object) {
-    return see_object(search, object, true);
-}
-
-static struct error *see_owner(struct search *search, const struct json *object) {
-    return see_object(search, object, false);
 }
 
 // Owners -----------------------------------------------------------------------------------------------------------
@@ -211,7 +196,7 @@ static struct error *list_kind(struct search *search, const struct owner_ref *ow
     if (!plural)
         return NULL;
     AUTO_TEXT collection = text_format("%s/namespaces/%s/%s", root, search->namespace_, plural);
-    return collection ? read_pages(search, collection, see_owner) : error_no_memory();
+    return collection ? read_pages(search, collection, see_object) : error_no_memory();
 }
 
 // Lists the kinds of owners that were not listed yet. A kind that cannot be read is left out, and remembered.
@@ -288,7 +273,8 @@ static struct error *run_search(struct search *search, size_t max) {
     AUTO_TEXT collection = text_format("/api/v1/namespaces/%s/pods", search->namespace_);
     if (!collection || !owner_kinds_add(&search->listed, &(struct owner_ref){.api_version = "v1", .kind = "Pod"}, ""))
         return error_no_memory();
-    TRY(read_pages(search, collection, see_pod));
+    TRY(read_pages(search, collection, see_object));
+    search->pods_listed = true;
     bool found = true;
     for (unsigned round = 0; round < DEPTH && found; round++)
         TRY(list_owners(search, &found));

@@ -26,7 +26,7 @@ struct checked {         // one kind
 struct field_check {
     struct watcher_base base;
     struct checked *kinds;
-    size_t n_kinds;
+    size_t n_kinds;    // capacity
     uint64_t exchange; // 0: none
     size_t asked;      // the kind of the request in flight
     int64_t now_ns;
@@ -43,15 +43,9 @@ static void stop(void *state) {
 static void notice(void *state, const struct cluster_notice *notice) {
     struct field_check *check = state;
     size_t kind = notice->kind;
-    if (notice->type != NOTICE_LISTING)
+    if (notice->type != NOTICE_LISTING ||
+        !array_reserve(&check->kinds, &check->n_kinds, kind + 1, sizeof *check->kinds))
         return;
-    while (check->n_kinds <= kind) {
-        struct checked *checked = array_next(&check->kinds, check->n_kinds, sizeof *checked);
-        if (!checked)
-            return;
-        *checked = (struct checked){.due_ns = CLOCK_NEVER};
-        check->n_kinds++;
-    }
     struct checked *checked = &check->kinds[kind];
     for (const char *const *own = check->base.scope->settings.kinds[kind]->abi.versions; *own; own++)
         if (strcmp(*own, notice->version) == 0)
@@ -64,7 +58,7 @@ static bool is_of_document(const struct field_check *check, size_t kind) {
     const struct checked *asked = &check->kinds[check->asked], *checked = &check->kinds[kind];
     const wharf_kind *a = &check->base.scope->settings.kinds[check->asked]->abi,
                      *b = &check->base.scope->settings.kinds[kind]->abi;
-    return checked->version && strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
+    return strcmp(a->group, b->group) == 0 && strcmp(asked->version, checked->version) == 0;
 }
 
 static void read_document(struct field_check *check, size_t kind, const struct http_result *result) {
@@ -87,7 +81,7 @@ static void on_done(void *ctx, const struct http_result *result) {
     struct field_check *check = ctx;
     check->exchange = 0;
     for (size_t k = 0; k < check->n_kinds; k++)
-        if (is_of_document(check, k))
+        if (check->kinds[k].version && is_of_document(check, k))
             read_document(check, k, result);
 }
 
@@ -109,9 +103,11 @@ static int64_t step(void *state, struct moment now) {
     check->now_ns = now.mono_ns;
     for (size_t k = 0; k < check->n_kinds && check->exchange == 0; k++) {
         struct checked *checked = &check->kinds[k];
+        if (!checked->version)
+            continue;
         if (checked->due_ns == 0)
             checked->due_ns = now.mono_ns + DELAY_NS;
-        if (checked->version && checked->due_ns <= now.mono_ns)
+        if (checked->due_ns <= now.mono_ns)
             ask(check, k);
         else
             next_ns = clock_earlier(next_ns, checked->due_ns);

@@ -37,7 +37,7 @@ struct kueue_workloads {
 
     struct map items; // by namespace and uid of the object: a Workload describes objects of its own namespace alone
     unsigned *lists;  // of the kinds
-    size_t n_lists;
+    size_t n_lists;   // capacity
     struct item *due;
     struct item *oldest, *newest; // unmatched
     size_t n_unmatched;
@@ -216,14 +216,8 @@ static void see_object(struct kueue_workloads *workloads, size_t kind, const str
 }
 
 static void begin_list(struct kueue_workloads *workloads, size_t kind) {
-    while (workloads->n_lists <= kind) {
-        unsigned *next = array_next(&workloads->lists, workloads->n_lists, sizeof *next);
-        if (!next)
-            return;
-        *next = 0;
-        workloads->n_lists++;
-    }
-    workloads->lists[kind]++;
+    if (array_reserve(&workloads->lists, &workloads->n_lists, kind + 1, sizeof *workloads->lists))
+        workloads->lists[kind]++;
 }
 
 static void end_list(struct kueue_workloads *workloads, size_t kind) {

@@ -66,18 +66,6 @@ static void handle_namespace(void *state, const struct cluster_notice *notice) {
     }
 }
 
-static struct error *start_namespaces(const struct cluster_scope *scope, void *state) {
-    struct management_namespaces *namespaces = state;
-    (void)scope;
-    namespaces->base.watches[0].options.budget = NULL;
-    namespaces->base.watches[0].options.meter = NULL;
-    return NULL;
-}
-
-static int64_t step_namespaces(void *state, struct moment now) {
-    return watcher_tick_watches(state, true, now);
-}
-
 static void on_notice(void *state, const struct cluster_notice *notice) {
     if (notice->type == NOTICE_UNWANTED)
         post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
@@ -99,8 +87,7 @@ const struct watcher namespaces_watcher = {
     .watches = {{.plural = "namespaces", .cluster_scoped = true, .metadata = true}},
     .persistent = true,
     .handle = handle_namespace,
-    .start = start_namespaces,
-    .step = step_namespaces,
+    .uncounted = true,
     .notice = on_notice,
     .stop = stop_namespaces};
 

@@ -52,6 +52,8 @@ struct error *watcher_start(const struct watcher *row, const struct cluster_scop
     for (size_t i = 0; i < WATCHER_WATCHES && row->watches[i].plural; i++) {
         struct reflector_options options = row->watches[i];
         fill_options(&options, scope);
+        options.budget = row->uncounted ? NULL : options.budget;
+        options.meter = row->uncounted ? NULL : options.meter;
         object_watch_init(&base->watches[i], &options, scope->transport, row->handle, base);
         base->watches[i].kind = i;
         base->watches[i].persistent = row->persistent;
@@ -110,8 +112,11 @@ struct error *watcher_set_update(struct watcher_set *watchers, const struct clus
 
 int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < watchers->count; i++)
-        next_ns = clock_earlier(next_ns, watchers->list[i].row->step(watchers->list[i].state, now));
+    for (size_t i = 0; i < watchers->count; i++) {
+        const struct running_watcher *each = &watchers->list[i];
+        next_ns = clock_earlier(next_ns, each->row->step ? each->row->step(each->state, now)
+                                                         : watcher_tick_watches(each->state, true, now));
+    }
     return next_ns;
 }
 

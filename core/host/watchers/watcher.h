@@ -138,7 +138,7 @@ struct watcher_base {
     struct object_watch watches[WATCHER_WATCHES];
 };
 
-// One row. The cluster's thread calls all functions; each but `step` may be NULL.
+// One row. The cluster's thread calls all functions; each may be NULL.
 struct watcher {
     bool of_management, of_workers;
     bool (*wanted)(const struct cluster_io_settings *settings); // NULL: always
@@ -146,10 +146,11 @@ struct watcher {
     // The watcher's own watches, up to one without a plural; members without a value are filled from the scope.
     struct reflector_options watches[WATCHER_WATCHES];
     bool persistent;       // the watches are
+    bool uncounted;        // the watches have no budget and no meter
     notice_handler handle; // of the watches
     struct error *(*start)(const struct cluster_scope *scope, void *state);
-    // Does the work that is due. Returns the monotonic time of the next call needed. Also called after each handler of
-    // the transport.
+    // Does the work that is due; NULL: ticks the watches. Returns the monotonic time of the next call needed. Also
+    // called after each handler of the transport.
     int64_t (*step)(void *state, struct moment now);
     notice_handler notice;     // of the cluster, and of the watches of workloads
     void (*stop)(void *state); // frees what the state owns; no call follows

@@ -204,11 +204,6 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     return handle_request(call);
 }
 
-static int socket_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
 // libmicrohttpd closes a connection after its socket was shut down.
 static void shut_down(int fd) {
     if (fd >= 0)
@@ -224,12 +219,12 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
     int64_t now_ns = clock_now().mono_ns;
     AUTO_LOCK(&server->lock);
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        connections_remove(connections, socket_of(connection));
+        connections_remove(connections, web_socket(connection));
         return;
     }
     for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
         shut_down(late);
-    shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+    shut_down(connections_add(connections, web_socket(connection), info ? info->client_addr : NULL, now_ns));
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,

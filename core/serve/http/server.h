@@ -108,7 +108,9 @@ struct web_call {
     struct web_upgrade upgrade;
 };
 
-// web.c. NULL when out of memory.
+// web.c
+int web_socket(struct MHD_Connection *connection);
+// NULL when out of memory.
 struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
                               const struct route *route);
 void web_call_free(struct web_call *call);         // NULL is fine

@@ -73,16 +73,20 @@ static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
+int web_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
 struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
                               const struct route *route) {
     struct web_call *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     call->server = server;
     call->connection = connection;
     call->route = route;
-    call->fd = info ? info->connect_fd : -1;
+    call->fd = web_socket(connection);
     call->local = is_local(call);
     call->path = strdup(path);
     call->rest = strdup(path + strlen(route->path));
