@@ -7,8 +7,6 @@
 #include "core/base/thread.h"
 #include "core/serve/pods/logs.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -64,21 +62,22 @@ bool http_extend(struct web_call *call, enum connection_kind kind) {
     return connections_extend(&call->server->connections, call->fd, kind);
 }
 
-bool http_claim(struct web_call *call) {
-    AUTO_LOCK(&call->server->lock);
-    return !call->user.name || connections_claim(&call->server->connections, call->fd, call->user.name);
-}
-
 void http_served(struct web_call *call) {
     AUTO_LOCK(&call->server->lock);
     connections_served(&call->server->connections, call->fd, clock_now().mono_ns);
+}
+
+// False: the user of the call has as many of the kind open as one may have.
+static bool claim_place(const struct web_call *call) {
+    AUTO_LOCK(&call->server->lock);
+    return !call->user.name || connections_claim(&call->server->connections, call->fd, call->user.name);
 }
 
 // Identifies the caller and permits or refuses one more stream.
 static struct error *admit_call(struct web_call *call, unsigned *code) {
     enum connection_kind kind = call->route->kind;
     struct error *error = access_check(call, code);
-    if (error || kind == CONNECTION_SHORT || http_claim(call))
+    if (error || kind == CONNECTION_SHORT || claim_place(call))
         return error;
     *code = MHD_HTTP_TOO_MANY_REQUESTS;
     return error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
@@ -237,24 +236,6 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
     web_call_free(call);
 }
 
-// A client that vanished without a word would hold a stream or a session for ever.
-static void keep_alive(int fd) {
-    static const struct {
-        int level, name, value;
-    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
-                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
-}
-
-// libmicrohttpd closes a rejected socket.
-static void add_connection(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
-    keep_alive(fd);
-    (void)MHD_add_connection(ctx, fd, address, len);
-}
-
 static struct error *start_daemon(struct http_server *server) {
     struct MHD_OptionItem options[TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
     if (server->tls)
@@ -270,8 +251,7 @@ static struct error *start_daemon(struct http_server *server) {
     return server->daemon ? NULL : error_new(ERROR_IO, "cannot start the HTTP server");
 }
 
-// *fd becomes -1 once the acceptor owns the descriptor.
-static struct error *start_server(struct http_server *server, const struct http_tls *tls, int *fd) {
+static struct error *start_server(struct http_server *server, const struct http_tls *tls) {
     const struct http_source *source = &server->source;
     int64_t review_ns = source->review_ns > 0 ? source->review_ns : GRANTS_REVIEW_NS;
     TRY(ui_open(&server->ui));
@@ -280,9 +260,7 @@ static struct error *start_server(struct http_server *server, const struct http_
     TRY(auth_new(&(struct auth_reviewer){source->review, source->ctx, source->review_ns}, &server->auth));
     TRY(grants_new(server->auth, review_ns, &server->grants));
     TRY(start_daemon(server));
-    int listening = *fd;
-    *fd = -1;
-    return acceptor_start(listening, add_connection, server->daemon, &server->acceptor);
+    return acceptor_start(&server->acceptor, server->daemon);
 }
 
 // A quarter of the file descriptors, so that logs take none from the connections to the clusters.
@@ -301,15 +279,14 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
         return error_no_memory();
     }
     server->source = *source;
+    server->acceptor = (struct acceptor){.fd = fd, .stop_fd = -1};
     server->max_log_sources = most_log_sources();
     pthread_mutex_init(&server->lock, NULL);
     pthread_mutex_init(&server->watch_lock, NULL);
     pthread_cond_init(&server->session_over, NULL);
     turnstile_init(&server->answers, ANSWERS_AT_ONCE, ANSWERS_WAITING);
     new_tokens_init(&server->new_tokens);
-    struct error *error = start_server(server, tls, &fd);
-    if (fd >= 0)
-        close(fd);
+    struct error *error = start_server(server, tls);
     if (error)
         http_server_stop(server);
     else
@@ -355,7 +332,7 @@ void http_server_stop(struct http_server *server) {
     if (!server)
         return;
     atomic_store(&server->stopping, true);
-    acceptor_stop(server->acceptor); // first, since the acceptor adds connections
+    acceptor_stop(&server->acceptor); // first, since the acceptor adds connections
     shut_down_all(server);
     if (server->daemon)
         MHD_stop_daemon(server->daemon); // waits for the threads of all connections

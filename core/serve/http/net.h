@@ -17,12 +17,15 @@
 // A listening socket that does not block. ERROR_INVALID: `address` is no IP address with a port.
 struct error *listen_open(const char *address, int *fd, uint16_t *port);
 
-struct acceptor;
-// Takes `fd`, a listening socket that does not block, also on failure. `take` gets each connection (not blocking,
-// close-on-exec), on the acceptor's thread.
-struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len),
-                             void *ctx, struct acceptor **out);
-void acceptor_stop(struct acceptor *acceptor); // NULL is fine
+struct acceptor {
+    int fd, stop_fd; // the listening socket, which does not block; an eventfd, or -1
+    struct MHD_Daemon *daemon;
+    pthread_t thread;
+    bool running;
+};
+// Passes connections (not blocking, close-on-exec) on to the daemon from now on.
+struct error *acceptor_start(struct acceptor *acceptor, struct MHD_Daemon *daemon);
+void acceptor_stop(struct acceptor *acceptor); // closes the socket, also if the acceptor was not started
 
 // tls.c. The certificate of a server over TLS, with GnuTLS as libmicrohttpd. A changed file is read again, for the next
 // handshakes.

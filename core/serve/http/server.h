@@ -21,7 +21,7 @@
 
 struct http_server {
     struct MHD_Daemon *daemon;
-    struct acceptor *acceptor;
+    struct acceptor acceptor;
     struct http_source source;
     struct tls *tls; // NULL: plain HTTP
     struct auth *auth;
@@ -140,8 +140,6 @@ enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code,
 
 // http.c. False: as many of the kind are open as there may be.
 bool http_extend(struct web_call *call, enum connection_kind kind);
-// False: the user of the call has as many of the kind open as one may have.
-bool http_claim(struct web_call *call);
 void http_served(struct web_call *call); // after the answer, or the review of the token
 
 // access.c. The token that decides about the call; NULL: the call needs none, or has none.
