@@ -55,7 +55,8 @@ static int64_t tick(void *ctx, struct moment now) {
         atomic_store(&thread->pending, cluster_io_pending(thread->io));
     }
     publish_credentials(thread);
-    next_ns = clock_earlier(next_ns, watcher_set_step(&thread->attached, now));
+    if (thread->attached.row)
+        next_ns = clock_earlier(next_ns, thread->attached.row->step(thread->attached.state, now));
     return clock_earlier(next_ns, outbox_tick(&thread->outbox, clock_now().mono_ns));
 }
 
@@ -197,10 +198,7 @@ struct errand {
     struct cluster_thread *thread;
     void (*run)(struct cluster_thread *thread, const struct errand *errand);
     union {
-        struct {
-            const struct watcher *row;
-            void *state;
-        } watcher;
+        struct running_watcher watcher;
         struct thread_settings settings;
         uint64_t shards;
         struct command_batch *batch;
@@ -226,10 +224,11 @@ static bool post_errand(const struct errand *errand) {
 }
 
 static void attach(struct cluster_thread *thread, const struct errand *errand) {
-    struct error *error =
-        watcher_set_add(&thread->attached, errand->watcher.row, &thread->scope, errand->watcher.state);
+    struct error *error = errand->watcher.row->start(&thread->scope, errand->watcher.state);
     if (error)
         errand->watcher.row->stop(errand->watcher.state);
+    else
+        thread->attached = errand->watcher;
     error_free(error);
 }
 
@@ -326,7 +325,8 @@ static void drop_io(void *arg) {
     struct cluster_thread *thread = arg;
     if (thread->cluster == ENGINE_MANAGEMENT)
         startup_stop(thread->host->startup);
-    watcher_set_stop(&thread->attached);
+    if (thread->attached.row)
+        TAKE(thread->attached.row)->stop(thread->attached.state);
     cluster_io_free(thread->io);
     thread->io = NULL;
 }

@@ -2,7 +2,6 @@
 #include "core/host/pods/owner.h"
 
 #include "core/base/bucket.h"
-#include "core/base/map.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror/mirror.h"
@@ -12,7 +11,6 @@
 #include <string.h>
 
 #define KNOWN_MAX 2000
-#define DEPTH_MAX 6
 #define TRIES_MAX 3
 #define REQUESTS_BURST 20
 #define REQUEST_NS (CLOCK_SECOND / 5)
@@ -23,24 +21,6 @@ struct known {                                    // where an object belongs
     const char *uid, *namespace_, *name, *mirror; // first members, see struct_copy_with_texts
     size_t kind;                                  // KIND_NONE: to no mirror
     uint64_t used;                                // number of the last use
-};
-
-struct owner_chain {
-    struct client *client;
-    const struct cluster_scope *scope;
-    struct map known;
-    uint64_t uses;
-    struct owner_kinds kinds;
-    int64_t full_ns; // of the bucket of requests
-
-    struct owner_search search;         // `from` NULL: none
-    struct owner_ref *links[DEPTH_MAX]; // of the search, above `from`
-    size_t depth;
-    uint64_t request; // 0: none in flight
-    bool answered, asked_plural;
-    unsigned tries;
-    struct response answer;
-    int64_t due_ns;
 };
 
 // References and kinds -------------------------------------------------------------------------------------------
@@ -128,7 +108,7 @@ bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, 
 // The search -------------------------------------------------------------------------------------------------------
 
 static void clear_search(struct owner_chain *chain) {
-    for (size_t i = 0; i < DEPTH_MAX; i++)
+    for (size_t i = 0; i < OWNER_DEPTH; i++)
         free(TAKE(chain->links[i]));
     response_clear(&chain->answer);
     chain->search = (struct owner_search){.from = NULL};
@@ -137,26 +117,18 @@ static void clear_search(struct owner_chain *chain) {
     chain->answered = false;
 }
 
-struct error *owner_chain_new(const struct cluster_scope *scope, struct client *client, struct owner_chain **out) {
-    struct owner_chain *chain = *out = calloc(1, sizeof *chain);
-    if (!chain)
-        return error_no_memory();
-    chain->scope = scope;
-    chain->client = client;
+void owner_chain_init(struct owner_chain *chain, const struct cluster_scope *scope, struct client *client) {
+    *chain = (struct owner_chain){.scope = scope, .client = client};
     map_init(&chain->known, scope->seed);
-    return NULL;
 }
 
-void owner_chain_free(struct owner_chain *chain) {
-    if (!chain)
-        return;
+void owner_chain_clear(struct owner_chain *chain) {
     if (chain->request)
         client_cancel(chain->client, chain->request);
     clear_search(chain);
     forget_all(chain, false);
     owner_kinds_free(&chain->kinds);
     map_free(&chain->known);
-    free(chain);
 }
 
 static const struct owner_ref *link_at(const struct owner_chain *chain, size_t depth) {
@@ -280,7 +252,7 @@ static void go_up(struct owner_chain *chain, const struct json *object) {
         return;
     }
     struct owner_ref ref = owner_ref_read(owner, link->namespace_);
-    if (chain->depth + 1 == DEPTH_MAX || !*ref.uid) {
+    if (chain->depth + 1 == OWNER_DEPTH || !*ref.uid) {
         finish(chain, OWNER_NONE, NULL);
         return;
     }

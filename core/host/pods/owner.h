@@ -4,6 +4,7 @@
 // last few thousand objects. One search at a time, on the cluster's thread. pods.h goes the other way.
 #pragma once
 
+#include "core/base/map.h"
 #include "core/host/pods/pod_groups.h"
 #include "core/host/watchers/watcher.h"
 
@@ -34,14 +35,6 @@ enum owner_outcome {
     OWNER_FAILED   // the read failed
 };
 
-struct owner_chain;
-// `client` is not owned; ticked by the chain's owner, after the chain.
-struct error *owner_chain_new(const struct cluster_scope *scope, struct client *client, struct owner_chain **out);
-void owner_chain_free(struct owner_chain *chain); // cancels the request in flight
-
-// Forgets negative results: an adapter for the kind may have been added.
-void owner_chain_forget_none(struct owner_chain *chain);
-
 struct owner_search {
     const struct owner_ref *from; // not owned
     bool fresh;                   // reads `from` even if the mirror is known
@@ -52,6 +45,33 @@ struct owner_search {
     void (*done)(void *ctx, enum owner_outcome outcome, const struct pod_mirror *mirror, const char *problem);
     void *ctx;
 };
+
+#define OWNER_DEPTH 6
+
+struct owner_chain { // fields are for owner.c only
+    struct client *client;
+    const struct cluster_scope *scope;
+    struct map known;
+    uint64_t uses;
+    struct owner_kinds kinds;
+    int64_t full_ns; // of the bucket of requests
+
+    struct owner_search search;           // `from` NULL: none
+    struct owner_ref *links[OWNER_DEPTH]; // of the search, above `from`
+    size_t depth;
+    uint64_t request; // 0: none in flight
+    bool answered, asked_plural;
+    unsigned tries;
+    struct response answer;
+    int64_t due_ns;
+};
+
+// `client` is not owned; ticked by the chain's owner, after the chain.
+void owner_chain_init(struct owner_chain *chain, const struct cluster_scope *scope, struct client *client);
+void owner_chain_clear(struct owner_chain *chain); // cancels the request in flight; a zeroed chain is fine
+
+// Forgets negative results: an adapter for the kind may have been added.
+void owner_chain_forget_none(struct owner_chain *chain);
 
 // True: the mirror of the object with this uid is known. *found: there is one; the strings of `mirror` are valid until
 // the next call of another function.

@@ -42,7 +42,7 @@ struct pod_events {
     bool normal; // Events of type Normal too
 
     struct client *client;
-    struct owner_chain *chain;
+    struct owner_chain chain;
     struct pod_groups *groups;
     int64_t now_ns;
     bool begun;            // a mirror was seen: the watch may open
@@ -86,7 +86,7 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
     bool named = is_name(note.pod) && is_name(note.pod_uid) && is_name(note.reason), found = false;
     text_copy(text, sizeof text, whole->text);
     note.text = text;
-    if (named && !fresh && owner_chain_knows(events->chain, from->uid, &found, &note.mirror)) {
+    if (named && !fresh && owner_chain_knows(&events->chain, from->uid, &found, &note.mirror)) {
         named = false;
         if (found)
             add(events, &note);
@@ -96,7 +96,7 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
     uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note.pod_uid), note.reason), note.text);
     if (!named || is_waiting(events, hash))
         return;
-    size_t searched = owner_chain_is_busy(events->chain);
+    size_t searched = owner_chain_is_busy(&events->chain);
     bool fits = events->n_waiting < WAITING_MAX + searched && is_name(from->api_version) && is_name(from->kind) &&
                 is_name(from->namespace_) && is_name(from->name) && is_name(from->uid);
     struct pod_search wanted = {*from, note.pod, note.pod_uid, note.reason, note.text, note.warning, fresh, hash};
@@ -150,7 +150,7 @@ static const char *fields_of(bool normal) {
 
 static void stop(void *state) {
     struct pod_events *events = state;
-    owner_chain_free(events->chain);
+    owner_chain_clear(&events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
     while (events->n_waiting > 0)
@@ -170,7 +170,7 @@ static struct error *start(const struct cluster_scope *scope, void *state) {
                                     .budget = scope->budget,
                                     .meter = scope->meter};
     TRY(client_new(&client, &events->client));
-    TRY(owner_chain_new(scope, events->client, &events->chain));
+    owner_chain_init(&events->chain, scope, events->client);
     return pod_groups_new(scope->seed, &events->groups);
 }
 
@@ -255,8 +255,8 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
 
 static int64_t search(struct pod_events *events, struct moment now) {
     for (;;) {
-        int64_t next_ns = owner_chain_tick(events->chain, now);
-        if (owner_chain_is_busy(events->chain) || events->n_waiting == 0)
+        int64_t next_ns = owner_chain_tick(&events->chain, now);
+        if (owner_chain_is_busy(&events->chain) || events->n_waiting == 0)
             return next_ns;
         if (now.mono_ns < events->reads_at_ns) { // the worker refuses reads
             meter_pods(events->meter, METER_PODS_UNREAD, events->n_waiting);
@@ -270,7 +270,7 @@ static int64_t search(struct pod_events *events, struct moment now) {
                                       .read = strcmp(w->from.kind, "Pod") == 0 ? read_pod : NULL,
                                       .done = on_owner,
                                       .ctx = events};
-        owner_chain_find(events->chain, &wanted);
+        owner_chain_find(&events->chain, &wanted);
     }
 }
 
@@ -287,7 +287,7 @@ static int64_t look(struct pod_events *events, struct moment now) {
     if (events->n_looks == 0 || events->look)
         return CLOCK_NEVER;
     int64_t at_ns = clock_later(events->look_at_ns, events->reads_at_ns);
-    if (now.mono_ns < at_ns || !owner_chain_take_request(events->chain, now, &at_ns))
+    if (now.mono_ns < at_ns || !owner_chain_take_request(&events->chain, now, &at_ns))
         return at_ns;
     AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods?fieldSelector=status.phase%%3DFailed&limit=%d",
                                  events->looks[0], LOOK_PODS);
@@ -332,7 +332,7 @@ static void notice(void *state, const struct cluster_notice *notice) {
         see_mirror(events, notice->kind, notice->object->value);
     if (notice->type != NOTICE_CONFIGURED)
         return;
-    owner_chain_forget_none(events->chain);
+    owner_chain_forget_none(&events->chain);
     bool normal = events->base.scope->settings.pod_events == POD_EVENTS_ALL;
     if (events->normal == normal)
         return;

@@ -117,7 +117,6 @@ static struct error *add_pod(struct pods *pods, const struct json *object) {
         return error_no_memory();
     pods->count++;
     *out = (struct pod){.name = keep_text(pods, json_get(metadata, "name"), ""),
-                        .uid = keep_text(pods, json_get(metadata, "uid"), ""),
                         .phase = keep_text(pods, json_get(status, "phase"), "Unknown"),
                         .reason = keep_text(pods, json_get(status, "reason"), ""),
                         .created = keep_text(pods, json_get(metadata, "creationTimestamp"), "")};

@@ -22,7 +22,7 @@ struct pod_container {
 };
 
 struct pod {
-    const char *name, *uid, *phase, *reason, *created;
+    const char *name, *phase, *reason, *created;
     const char *default_container; // its annotation, or the first one; "" if the pod has no containers
     struct pod_container *containers;
     size_t n_containers;

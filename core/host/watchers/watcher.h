@@ -142,7 +142,7 @@ struct watcher_base {
 struct watcher {
     bool of_management, of_workers;
     bool (*wanted)(const struct cluster_io_settings *settings); // NULL: always
-    size_t size; // of the state, which begins with a struct watcher_base; 0: the caller has the state
+    size_t size;                                                // of the state, which begins with a struct watcher_base
     // The watcher's own watches, up to one without a plural; members without a value are filled from the scope.
     struct reflector_options watches[WATCHER_WATCHES];
     bool persistent;       // the watches are
@@ -158,16 +158,14 @@ struct watcher {
 
 extern const struct watcher capacity_watcher, pod_events_watcher, field_check_watcher, kueue_watcher,
     worker_namespaces_watcher, namespaces_watcher, guard_lease_watcher, denied_rights_watcher;
-// In calling order, NULL-terminated.
-extern const struct watcher *const watcher_table[];
+#define WATCHERS 8
 
-// The watchers that run.
+// The watchers that run, in the order of the table.
 struct watcher_set { // zero-initialised
     struct running_watcher {
-        const struct watcher *row;
+        const struct watcher *row; // NULL: does not run
         void *state;
-    } * list;
-    size_t count;
+    } list[WATCHERS];
 };
 
 struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state);
@@ -176,9 +174,6 @@ int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct mome
 
 // Starts the wanted rows of the table that do not run, and stops rows that are no longer wanted.
 struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope);
-// Starts a watcher that is not in the table. After an error the state stays with the caller.
-struct error *watcher_set_add(struct watcher_set *watchers, const struct watcher *row,
-                              const struct cluster_scope *scope, void *state);
 int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now);
 void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice);
 void watcher_set_stop(struct watcher_set *watchers);
