@@ -72,8 +72,8 @@ void cluster_thread_free(struct cluster_thread *thread) {
     free(thread);
 }
 
-static struct error *make(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
-                          struct cluster_thread **out) {
+static struct error *make_thread(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                                 struct cluster_thread **out) {
     struct cluster_thread *thread = *out = calloc(1, sizeof *thread);
     if (!thread)
         return error_no_memory();
@@ -113,7 +113,7 @@ static struct error *open_connection(struct cluster_thread *thread) {
 
 struct error *cluster_thread_open(struct host *host, struct cluster_thread **out) {
     const char *name = host->clusters[ENGINE_MANAGEMENT]->name;
-    struct error *error = make(host, ENGINE_MANAGEMENT, name, &host->config->management, out);
+    struct error *error = make_thread(host, ENGINE_MANAGEMENT, name, &host->config->management, out);
     if (!error)
         error = open_connection(*out);
     if (error)
@@ -133,7 +133,7 @@ static void *open_connection_thread(void *arg) {
 
 struct error *cluster_thread_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
                                    struct cluster_thread **out) {
-    struct error *error = make(host, cluster, name, spec, out);
+    struct error *error = make_thread(host, cluster, name, spec, out);
     if (!error && thread_start("open", 0, open_connection_thread, *out, &(*out)->opener) != 0)
         error = error_new(ERROR_IO, "cannot start a thread");
     if (error)

@@ -49,7 +49,7 @@ static struct cluster_read *reading_new(struct host *host, size_t cluster, const
 }
 
 // With the mutex held; unlocks the mutex.
-static void leave(struct cluster_read *reading) {
+static void release_reading(struct cluster_read *reading) {
     bool last = --reading->users == 0;
     pthread_mutex_unlock(&reading->mutex);
     if (!last)
@@ -69,10 +69,10 @@ static void on_answer(void *ctx, struct response *response) {
     *response = (struct response){.message = NULL};
     reading->done = true;
     pthread_cond_signal(&reading->answered);
-    leave(reading);
+    release_reading(reading);
 }
 
-static void submit(void *arg) {
+static void submit_reading(void *arg) {
     struct cluster_read *reading = arg;
     struct cluster_io *io = reading->thread->io;
     if (io) {
@@ -85,13 +85,13 @@ static void submit(void *arg) {
 }
 
 // On the engine's thread, which opens and closes clusters.
-static void post(void *arg, struct engine *engine, struct moment now) {
+static void post_reading(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct cluster_read *reading = arg;
     struct host *host = reading->host;
     reading->thread = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->thread : NULL;
     reading->users = 2;
-    reading->sent = reading->thread && loop_post(reading->thread->loop, submit, reading);
+    reading->sent = reading->thread && loop_post(reading->thread->loop, submit_reading, reading);
     reading->users -= !reading->sent;
 }
 
@@ -109,7 +109,7 @@ struct error *host_ask(struct host *host, size_t cluster, const struct request *
     struct cluster_read *reading = reading_new(host, cluster, request);
     if (!reading)
         return error_no_memory();
-    struct error *error = host_query(host, post, reading);
+    struct error *error = host_query(host, post_reading, reading);
     if (!error && !reading->sent)
         error = error_new(ERROR_STOPPED, "the cluster is not connected");
     pthread_mutex_lock(&reading->mutex);
@@ -122,7 +122,7 @@ struct error *host_ask(struct host *host, size_t cluster, const struct request *
         *answer = reading->answer;
         reading->answer = (struct response){.message = NULL};
     }
-    leave(reading);
+    release_reading(reading);
     return error;
 }
 

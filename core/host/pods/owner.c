@@ -109,7 +109,7 @@ bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, 
 
 static void clear_search(struct owner_chain *chain) {
     for (size_t i = 0; i < OWNER_DEPTH; i++)
-        free(TAKE(chain->links[i]));
+        free(TAKE(chain->steps[i]));
     response_clear(&chain->answer);
     chain->search = (struct owner_search){.from = NULL};
     chain->depth = 0;
@@ -131,14 +131,14 @@ void owner_chain_clear(struct owner_chain *chain) {
     map_free(&chain->known);
 }
 
-static const struct owner_ref *link_at(const struct owner_chain *chain, size_t depth) {
-    return depth == 0 ? chain->search.from : chain->links[depth];
+static const struct owner_ref *step_at(const struct owner_chain *chain, size_t depth) {
+    return depth == 0 ? chain->search.from : chain->steps[depth];
 }
 
 static void finish(struct owner_chain *chain, enum owner_outcome outcome, const struct pod_mirror *mirror) {
     bool refused = outcome == OWNER_REFUSED;
     for (size_t i = 0; i <= chain->depth && !refused && outcome != OWNER_FAILED; i++)
-        remember(chain, link_at(chain, i)->uid, mirror);
+        remember(chain, step_at(chain, i)->uid, mirror);
     chain->search.done(chain->search.ctx, outcome, mirror, refused ? chain->answer.message : NULL);
     clear_search(chain);
 }
@@ -172,7 +172,7 @@ static void on_answer(void *ctx, struct response *response) {
     *response = (struct response){.retry_after_ns = -1};
 }
 
-static void ask(struct owner_chain *chain, const char *path) {
+static void send_get(struct owner_chain *chain, const char *path) {
     struct request request = {.verb = VERB_RAW_GET, .name = path};
     struct error *error = client_submit(chain->client, &request, on_answer, chain, &chain->request);
     if (error)
@@ -186,52 +186,52 @@ static size_t group_length(const char *api_version) {
     return slash ? (size_t)(slash - api_version) : 0;
 }
 
-static size_t own_kind(const struct owner_chain *chain, const struct owner_ref *link) {
-    size_t len = group_length(link->api_version);
+static size_t find_kind(const struct owner_chain *chain, const struct owner_ref *step) {
+    size_t len = group_length(step->api_version);
     for (size_t k = 0; k < chain->scope->settings.n_kinds; k++) {
         const wharf_kind *abi = &chain->scope->settings.kinds[k]->abi;
-        if (strcmp(abi->kind, link->kind) == 0 && strlen(abi->group) == len &&
-            memcmp(abi->group, link->api_version, len) == 0)
+        if (strcmp(abi->kind, step->kind) == 0 && strlen(abi->group) == len &&
+            memcmp(abi->group, step->api_version, len) == 0)
             return k;
     }
     return KIND_NONE;
 }
 
-// The plural of the link's kind; "": the worker does not serve the kind; NULL: not known.
-static const char *plural_of(const struct owner_chain *chain, const struct owner_ref *link) {
-    size_t k = own_kind(chain, link);
+// The plural of the step's kind; "": the worker does not serve the kind; NULL: not known.
+static const char *plural_of(const struct owner_chain *chain, const struct owner_ref *step) {
+    size_t k = find_kind(chain, step);
     if (k != KIND_NONE)
         return chain->scope->settings.kinds[k]->abi.plural;
-    if (strcmp(link->api_version, "v1") == 0 && strcmp(link->kind, "Pod") == 0)
+    if (strcmp(step->api_version, "v1") == 0 && strcmp(step->kind, "Pod") == 0)
         return "pods";
-    const struct owner_kind *kind = owner_kinds_find(&chain->kinds, link);
+    const struct owner_kind *kind = owner_kinds_find(&chain->kinds, step);
     return kind ? kind->plural : NULL;
 }
 
-static void ask_plural(struct owner_chain *chain, const struct owner_ref *link) {
-    AUTO_TEXT path = api_resources_version_path(link->api_version);
-    chain->asked_plural = true;
+static void read_plural(struct owner_chain *chain, const struct owner_ref *step) {
+    AUTO_TEXT path = api_resources_version_path(step->api_version);
+    chain->reads_plural = true;
     if (path)
-        ask(chain, path);
+        send_get(chain, path);
     else
         finish(chain, OWNER_NONE, NULL);
 }
 
-static void ask_object(struct owner_chain *chain, const struct owner_ref *link, const char *plural) {
-    size_t len = group_length(link->api_version);
-    AUTO_TEXT group = strndup(link->api_version, len);
+static void read_object(struct owner_chain *chain, const struct owner_ref *step, const char *plural) {
+    size_t len = group_length(step->api_version);
+    AUTO_TEXT group = strndup(step->api_version, len);
     struct resource resource = {
-        .group = group ? group : "", .version = link->api_version + (len > 0 ? len + 1 : 0), .plural = plural};
+        .group = group ? group : "", .version = step->api_version + (len > 0 ? len + 1 : 0), .plural = plural};
     AUTO_BUFFER(path, 2048);
-    struct error *error = resource_path(&resource, link->namespace_, link->name, NULL, &path);
-    chain->asked_plural = false;
-    ask(chain, error || path.failed ? "" : path.data);
+    struct error *error = resource_path(&resource, step->namespace_, step->name, NULL, &path);
+    chain->reads_plural = false;
+    send_get(chain, error || path.failed ? "" : path.data);
     error_free(error);
 }
 
 // The object at the end of the chain has no controller: is this object a mirror?
-static void conclude(struct owner_chain *chain, const struct owner_ref *link, const struct json *object) {
-    size_t k = own_kind(chain, link);
+static void conclude(struct owner_chain *chain, const struct owner_ref *step, const struct json *object) {
+    size_t k = find_kind(chain, step);
     struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
     bool found = k != KIND_NONE && mirror_is_ours(chain->scope->settings.kinds[k], chain->scope->origin, object) &&
                  is_name(mirror.namespace_) && is_name(mirror.name) && is_name(mirror.uid);
@@ -239,8 +239,8 @@ static void conclude(struct owner_chain *chain, const struct owner_ref *link, co
 }
 
 static void go_up(struct owner_chain *chain, const struct json *object) {
-    const struct owner_ref *link = link_at(chain, chain->depth);
-    if (*link->uid && strcmp(link->uid, object_uid(object)) != 0) { // another one of that name
+    const struct owner_ref *step = step_at(chain, chain->depth);
+    if (*step->uid && strcmp(step->uid, object_uid(object)) != 0) { // another one of that name
         finish(chain, OWNER_NONE, NULL);
         return;
     }
@@ -248,10 +248,10 @@ static void go_up(struct owner_chain *chain, const struct json *object) {
         chain->search.read(chain->search.ctx, object);
     const struct json *owner = object_controller(object);
     if (!owner) {
-        conclude(chain, link, object);
+        conclude(chain, step, object);
         return;
     }
-    struct owner_ref ref = owner_ref_read(owner, link->namespace_);
+    struct owner_ref ref = owner_ref_read(owner, step->namespace_);
     if (chain->depth + 1 == OWNER_DEPTH || !*ref.uid) {
         finish(chain, OWNER_NONE, NULL);
         return;
@@ -262,25 +262,25 @@ static void go_up(struct owner_chain *chain, const struct json *object) {
         finish(chain, OWNER_FAILED, NULL);
         return;
     }
-    chain->links[++chain->depth] = next;
+    chain->steps[++chain->depth] = next;
     response_clear(&chain->answer);
     chain->tries = 0;
 }
 
 // False: out of memory, or there are too many.
-static bool learn_plural(struct owner_chain *chain, const struct owner_ref *link) {
-    const char *plural = api_resources_plural(chain->answer.value, link->kind);
-    return owner_kinds_find(&chain->kinds, link) ||
-           owner_kinds_add(&chain->kinds, link, plural && is_name(plural) ? plural : "");
+static bool learn_plural(struct owner_chain *chain, const struct owner_ref *step) {
+    const char *plural = api_resources_plural(chain->answer.value, step->kind);
+    return owner_kinds_find(&chain->kinds, step) ||
+           owner_kinds_add(&chain->kinds, step, plural && is_name(plural) ? plural : "");
 }
 
 static void take_answer(struct owner_chain *chain, struct moment now) {
     chain->answered = false;
     switch (chain->answer.reason) {
     case REASON_OK:
-        if (!chain->asked_plural)
+        if (!chain->reads_plural)
             go_up(chain, chain->answer.value);
-        else if (!learn_plural(chain, link_at(chain, chain->depth)))
+        else if (!learn_plural(chain, step_at(chain, chain->depth)))
             finish(chain, OWNER_FAILED, NULL);
         break;
     case REASON_NOT_FOUND:
@@ -302,22 +302,22 @@ static void take_answer(struct owner_chain *chain, struct moment now) {
 
 // False: nothing more can be done now.
 static bool advance(struct owner_chain *chain, struct moment now) {
-    const struct owner_ref *link = link_at(chain, chain->depth);
+    const struct owner_ref *step = step_at(chain, chain->depth);
     struct pod_mirror mirror;
     bool found = false, read_first = chain->search.fresh && chain->depth == 0;
-    if (!read_first && owner_chain_knows(chain, link->uid, &found, &mirror)) {
+    if (!read_first && owner_chain_knows(chain, step->uid, &found, &mirror)) {
         finish(chain, found ? OWNER_FOUND : OWNER_NONE, found ? &mirror : NULL);
         return true;
     }
-    const char *plural = plural_of(chain, link);
+    const char *plural = plural_of(chain, step);
     if (plural && *plural == '\0')
         finish(chain, OWNER_NONE, NULL);
     else if (!owner_chain_take_request(chain, now, &chain->due_ns))
         return false;
     else if (plural)
-        ask_object(chain, link, plural);
+        read_object(chain, step, plural);
     else
-        ask_plural(chain, link);
+        read_plural(chain, step);
     return true;
 }
 

@@ -57,10 +57,10 @@ struct owner_chain { // fields are for owner.c only
     int64_t full_ns; // of the bucket of requests
 
     struct owner_search search;           // `from` NULL: none
-    struct owner_ref *links[OWNER_DEPTH]; // of the search, above `from`
+    struct owner_ref *steps[OWNER_DEPTH]; // of the search, above `from`
     size_t depth;
     uint64_t request; // 0: none in flight
-    bool answered, asked_plural;
+    bool answered, reads_plural;
     unsigned tries;
     struct response answer;
     int64_t due_ns;

@@ -17,9 +17,9 @@
 
 #define WAITING_MAX 256                // notes without a known mirror
 #define NAME_BYTES ((size_t)253)       // of a pod's name or uid, or a reason; the API server permits no longer ones
-#define LOOKS_MAX 64                   // namespaces with failed pods to read
-#define LOOK_PODS 100                  // at most at a time
-#define LOOK_NS (10 * CLOCK_SECOND)    // between two
+#define NAMESPACES_MAX 64              // namespaces with failed pods to read
+#define LIST_PODS 100                  // at most at a time
+#define LIST_NS (10 * CLOCK_SECOND)    // between two
 #define REFUSED_NS (10 * CLOCK_MINUTE) // delay after a refused read
 #define SEEN_MAX 512                   // reported OOM kills
 #define FAILURES_MAX 1024              // mirrors whose number of failures is remembered
@@ -53,16 +53,16 @@ struct pod_events {
     int64_t reads_at_ns; // no reads before: the worker refuses reads
     bool refusal_logged;
 
-    char looks[LOOKS_MAX][64]; // namespaces
-    size_t n_looks;
-    int64_t look_at_ns;
-    uint64_t look; // the request, 0: none
+    char namespaces[NAMESPACES_MAX][64]; // with failed pods to list
+    size_t n_namespaces;
+    int64_t list_at_ns;
+    uint64_t list; // the request in flight, 0: none
     uint64_t seen[SEEN_MAX];
     size_t n_seen; // ever
     struct failures failures[FAILURES_MAX];
 };
 
-static void add(struct pod_events *events, const struct pod_note *note) {
+static void add_note(struct pod_events *events, const struct pod_note *note) {
     if (!pod_groups_add(events->groups, events->now_ns, note))
         meter_pods(events->meter, METER_PODS_LIMITED, 1);
 }
@@ -80,7 +80,8 @@ static bool is_waiting(const struct pod_events *events, uint64_t hash) {
 
 // Adds a note about a pod whose mirror is found from `from` on; `fresh`: even if the mirror is known. Equal notes wait
 // only once.
-static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole, bool fresh) {
+static void place_note(struct pod_events *events, const struct owner_ref *from, const struct pod_note *whole,
+                       bool fresh) {
     char text[2 * POD_GROUPS_TEXT_MAX];
     struct pod_note note = *whole;
     bool named = is_name(note.pod) && is_name(note.pod_uid) && is_name(note.reason), found = false;
@@ -89,7 +90,7 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
     if (named && !fresh && owner_chain_knows(&events->chain, from->uid, &found, &note.mirror)) {
         named = false;
         if (found)
-            add(events, &note);
+            add_note(events, &note);
     }
     if (!named && !found)
         meter_pods(events->meter, METER_PODS_OTHER, 1);
@@ -121,7 +122,7 @@ static void see_event(struct pod_events *events, const struct json *event) {
                                 .warning = warning,
                                 .text = json_string_or(json_get(event, "message"), "")};
         // The kubelet may have killed a container that restarts.
-        put(events, &from, &note, strcmp(reason, "BackOff") == 0);
+        place_note(events, &from, &note, strcmp(reason, "BackOff") == 0);
     }
 }
 
@@ -183,14 +184,14 @@ static bool is_new_kill(struct pod_events *events, uint64_t id) {
 }
 
 // Reports a container that was killed because it exceeded its memory limit: no Event does.
-static void put_kill(struct pod_events *events, const struct json *pod, const char *text, uint64_t id) {
+static void report_kill(struct pod_events *events, const struct json *pod, const char *text, uint64_t id) {
     const struct json *owner = object_controller(pod);
     if (!owner || !is_new_kill(events, id))
         return;
     struct owner_ref from = owner_ref_read(owner, object_namespace(pod));
     struct pod_note note = {
         .pod = object_name(pod), .pod_uid = object_uid(pod), .reason = "OOMKilled", .warning = true, .text = text};
-    put(events, &from, &note, false);
+    place_note(events, &from, &note, false);
 }
 
 static const char *memory_limit(const struct json *pod, const char *container) {
@@ -218,7 +219,7 @@ static void read_container(struct pod_events *events, const struct json *pod, co
     id = text_hash(id, json_string_or(json_get(ended, "containerID"), ""));
     id = text_hash(id, json_string_or(json_get(ended, "finishedAt"), ""));
     if (text)
-        put_kill(events, pod, text, id);
+        report_kill(events, pod, text, id);
 }
 
 static void read_pod(void *ctx, const struct json *pod) {
@@ -243,7 +244,7 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
     struct pod_search *w = events->waiting[0];
     if (outcome == OWNER_FOUND) {
         struct pod_note note = {*mirror, w->pod, w->pod_uid, w->reason, w->warning, w->text};
-        add(events, &note);
+        add_note(events, &note);
     } else {
         meter_pods(events->meter, outcome == OWNER_NONE ? METER_PODS_OTHER : METER_PODS_UNREAD, 1);
     }
@@ -253,7 +254,7 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
     free(w);
 }
 
-static int64_t search(struct pod_events *events, struct moment now) {
+static int64_t search_mirrors(struct pod_events *events, struct moment now) {
     for (;;) {
         int64_t next_ns = owner_chain_tick(&events->chain, now);
         if (owner_chain_is_busy(&events->chain) || events->n_waiting == 0)
@@ -276,35 +277,35 @@ static int64_t search(struct pod_events *events, struct moment now) {
 
 static void on_pods(void *ctx, struct response *response) {
     struct pod_events *events = ctx;
-    events->look = 0;
+    events->list = 0;
     if (reason_is_refusal(response->reason))
         handle_refusal(events, response->message);
     for (const struct json *pod = json_first(json_get(response->value, "items")); pod; pod = json_next(pod))
         read_pod(events, pod);
 }
 
-static int64_t look(struct pod_events *events, struct moment now) {
-    if (events->n_looks == 0 || events->look)
+static int64_t list_failed(struct pod_events *events, struct moment now) {
+    if (events->n_namespaces == 0 || events->list)
         return CLOCK_NEVER;
-    int64_t at_ns = clock_later(events->look_at_ns, events->reads_at_ns);
+    int64_t at_ns = clock_later(events->list_at_ns, events->reads_at_ns);
     if (now.mono_ns < at_ns || !owner_chain_take_request(&events->chain, now, &at_ns))
         return at_ns;
     AUTO_TEXT path = text_format("/api/v1/namespaces/%s/pods?fieldSelector=status.phase%%3DFailed&limit=%d",
-                                 events->looks[0], LOOK_PODS);
-    memmove(events->looks, events->looks + 1, --events->n_looks * sizeof *events->looks);
-    events->look_at_ns = now.mono_ns + LOOK_NS;
+                                 events->namespaces[0], LIST_PODS);
+    memmove(events->namespaces, events->namespaces + 1, --events->n_namespaces * sizeof *events->namespaces);
+    events->list_at_ns = now.mono_ns + LIST_NS;
     struct request request = {.verb = VERB_RAW_GET, .name = path};
-    struct error *error = path ? client_submit(events->client, &request, on_pods, events, &events->look) : NULL;
+    struct error *error = path ? client_submit(events->client, &request, on_pods, events, &events->list) : NULL;
     error_free(error);
-    return events->n_looks > 0 ? events->look_at_ns : CLOCK_NEVER;
+    return events->n_namespaces > 0 ? events->list_at_ns : CLOCK_NEVER;
 }
 
-static void want_look(struct pod_events *events, const char *namespace_) {
-    for (size_t i = 0; i < events->n_looks; i++)
-        if (strcmp(events->looks[i], namespace_) == 0)
+static void add_namespace(struct pod_events *events, const char *namespace_) {
+    for (size_t i = 0; i < events->n_namespaces; i++)
+        if (strcmp(events->namespaces[i], namespace_) == 0)
             return;
-    if (events->n_looks < LOOKS_MAX)
-        text_copy(events->looks[events->n_looks++], sizeof *events->looks, namespace_);
+    if (events->n_namespaces < NAMESPACES_MAX)
+        text_copy(events->namespaces[events->n_namespaces++], sizeof *events->namespaces, namespace_);
     else
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
 }
@@ -323,7 +324,7 @@ static void see_mirror(struct pod_events *events, size_t kind, const struct json
     bool more = known->mirror != hash || failed > known->count;
     *known = (struct failures){hash, failed};
     if (more)
-        want_look(events, namespace_);
+        add_namespace(events, namespace_);
 }
 
 static void notice(void *state, const struct cluster_notice *notice) {
@@ -359,8 +360,8 @@ static int64_t step(void *state, struct moment now) {
     if (events->since_wall_ns == 0)
         events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
     int64_t next_ns = watcher_tick_watches(&events->base, events->begun, now);
-    next_ns = clock_earlier(next_ns, search(events, now));
-    next_ns = clock_earlier(next_ns, look(events, now));
+    next_ns = clock_earlier(next_ns, search_mirrors(events, now));
+    next_ns = clock_earlier(next_ns, list_failed(events, now));
     uint64_t limited = 0;
     next_ns = clock_earlier(next_ns, pod_groups_tick(events->groups, now.mono_ns, on_report, events, &limited));
     if (limited > 0)

@@ -82,7 +82,7 @@ static void post_state(struct capacity_watch *watch, enum capacity_state state, 
     nodes_free(event.capacity.nodes); // which was not taken
 }
 
-static void warn(struct capacity_watch *watch, const char *text) {
+static void warn_once(struct capacity_watch *watch, const char *text) {
     if (!watch->warned)
         log_fields(LOG_WARN, text, {"cluster", watch->base.scope->name}, {"error", watch->problem});
     watch->warned = true;
@@ -94,9 +94,10 @@ static void handle_refusal(struct capacity_watch *watch, size_t part) {
     object_watch_close(&watch->base.watches[!part], CLOCK_NEVER);
     for (int p = 0; p < NODE_TABLE_PARTS; p++)
         watch->parts[p].lost = false;
-    warn(watch, "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
-                "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
-                "or set capacity: false for the worker");
+    warn_once(watch,
+              "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
+              "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
+              "or set capacity: false for the worker");
     if (watch->posted != CAPACITY_UNKNOWN)
         post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
@@ -169,8 +170,8 @@ static void give_up(struct capacity_watch *watch, int64_t now_ns) {
     snprintf(watch->problem, sizeof watch->problem,
              "its nodes and pods exceed %zu bytes, a quarter of memory.perCluster (%zu nodes and %zu pods were listed)",
              budget->max_kept, size.nodes, size.pods);
-    warn(watch, "the worker has too many nodes and pods, so free capacity is unknown, and nothing that requests "
-                "pods is placed there; raise memory.perCluster, or set capacity: false for the worker");
+    warn_once(watch, "the worker has too many nodes and pods, so free capacity is unknown, and nothing that requests "
+                     "pods is placed there; raise memory.perCluster, or set capacity: false for the worker");
     post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
 
@@ -205,7 +206,7 @@ static bool is_current(const struct capacity_watch *watch) {
 static int64_t post_view(struct capacity_watch *watch, struct moment now) {
     bool lost = watch->parts[TABLE_NODES].lost || watch->parts[TABLE_PODS].lost;
     if (lost && (watch->posted == CAPACITY_KNOWN || watch->posted == CAPACITY_READING)) {
-        warn(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");
+        warn_once(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");
         post_state(watch, CAPACITY_STALE, NULL);
     }
     if (!is_current(watch))

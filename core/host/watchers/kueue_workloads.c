@@ -63,7 +63,7 @@ static void link_unmatched(struct kueue_workloads *workloads, struct item *item)
 }
 
 // Counts the memory that the item needs with `event`. False: over the memory budget of the worker.
-static bool keep(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
+static bool count_memory(struct kueue_workloads *workloads, struct item *item, const struct engine_event *event) {
     size_t bytes = sizeof *item + 2 * sizeof(struct map_slot) + sizeof *event->queued.state + engine_event_texts(event);
     if (budget_keep(workloads->budget, item->kept, bytes)) {
         item->kept = bytes;
@@ -113,7 +113,7 @@ static struct item *put_item(struct kueue_workloads *workloads, const char *key,
         return NULL;
     struct engine_event copy = {.type = EVENT_TIME};
     struct error *error = engine_event_own(event, &copy);
-    bool kept = !error && keep(workloads, item, &copy);
+    bool kept = !error && count_memory(workloads, item, &copy);
     error_free(error);
     if (!former)
         text_copy(item->key, sizeof item->key, key);

@@ -17,7 +17,7 @@ uint64_t pod_keys_hash(const char *uid) {
     return hash ? hash : 1;
 }
 
-// Its slot, or the free one where it belongs.
+// The slot of the pod, or the free one for the pod.
 static size_t slot_of(const struct pod_keys *keys, uint64_t uid) {
     size_t at = uid & (keys->capacity - 1);
     while (keys->slots[at].uid && keys->slots[at].uid != uid)
@@ -47,7 +47,7 @@ bool pod_keys_put(struct pod_keys *keys, const struct pod_key *pod, struct pod_k
     return true;
 }
 
-// Moves back what was pushed on by the one that leaves.
+// Moves back the pods that the removed one had displaced.
 static void close_gap(struct pod_keys *keys, size_t gap) {
     size_t mask = keys->capacity - 1;
     for (size_t at = (gap + 1) & mask; keys->slots[at].uid; at = (at + 1) & mask) {
@@ -72,7 +72,7 @@ bool pod_keys_remove(struct pod_keys *keys, uint64_t uid, struct pod_key *former
         return false;
     remove_at(keys, at, former);
     if (keys->capacity > LEAST && 8 * keys->count < keys->capacity)
-        (void)resize(keys, keys->capacity / 4); // without memory it stays large
+        (void)resize(keys, keys->capacity / 4); // without memory the table stays large
     return true;
 }
 
@@ -81,7 +81,7 @@ void pod_keys_unsee(struct pod_keys *keys) {
         keys->slots[i].seen = 0;
 }
 
-// What moves into the gap is either looked at next or, from the beginning of the table, was looked at before.
+// A pod that moves into the gap is either next or, from the beginning of the table, was seen before.
 bool pod_keys_take_unseen(struct pod_keys *keys, size_t *at, struct pod_key *former) {
     for (; *at < keys->capacity; ++*at)
         if (keys->slots[*at].uid && !keys->slots[*at].seen) {

@@ -56,20 +56,17 @@ struct error *listen_open(const char *address, int *fd, uint16_t *port) {
     union socket_name name;
     socklen_t len = 0;
     TRY(parse_address(address, &name, &len));
-    int one = 1;
+    const int one = 1;
+    bool six = name.any.sa_family == AF_INET6;
     int socket_fd = socket(name.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (socket_fd < 0)
-        return listen_failure(address, -1, errno);
-    if (setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0)
-        return listen_failure(address, socket_fd, errno);
     // [::] is IPv6 alone for any default of the system, so that 0.0.0.0 remains available.
-    if (name.any.sa_family == AF_INET6 && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0)
-        return listen_failure(address, socket_fd, errno);
-    if (bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||
+    if (socket_fd < 0 || setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+        (six && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
+        bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||
         getsockname(socket_fd, &name.any, &len) < 0)
         return listen_failure(address, socket_fd, errno);
     *fd = socket_fd;
-    *port = ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+    *port = ntohs(six ? name.v6.sin6_port : name.v4.sin_port);
     return NULL;
 }
 

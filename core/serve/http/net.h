@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 // acceptor.c. The listening socket, and a thread that accepts connections and passes them on. When file descriptors run
-// out, it logs that and waits, where a server that retries at once would keep a processor busy.
+// out, the thread logs that and waits, where a server that retries at once would keep a processor busy.
 // A listening socket that does not block. ERROR_INVALID: `address` is no IP address with a port.
 struct error *listen_open(const char *address, int *fd, uint16_t *port);
 

@@ -132,19 +132,19 @@ static bool files_changed(struct tls *tls) {
     return changed;
 }
 
-static void drop_old(struct tls *tls, int64_t now_ns) {
+static void free_expired(struct tls *tls, int64_t now_ns) {
     struct certificate **place = &tls->current->older;
     while (*place && now_ns - (*place)->replaced_ns < HANDSHAKE_NS)
         place = &(*place)->older;
     free_certificates(TAKE(*place));
 }
 
-static void refresh(struct tls *tls) {
+static void reload_changed(struct tls *tls) {
     int64_t now_ns = clock_now().mono_ns;
     if (now_ns - tls->checked_ns < CHECK_NS)
         return;
     tls->checked_ns = now_ns;
-    drop_old(tls, now_ns);
+    free_expired(tls, now_ns);
     struct certificate *fresh = NULL;
     struct error *error = files_changed(tls) ? load_certificate(tls, &fresh) : NULL;
     if (error)
@@ -170,7 +170,7 @@ static int give_certificate(gnutls_session_t session, const gnutls_datum_t *auth
     if (!tls)
         return -1;
     AUTO_LOCK(&tls->lock);
-    refresh(tls);
+    reload_changed(tls);
     *chain = tls->current->chain;
     *count = tls->current->count;
     *key = tls->current->key;

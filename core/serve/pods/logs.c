@@ -268,7 +268,7 @@ static struct error *add_source(struct log_session *session, const struct pod *p
 }
 
 // A container that is being read, or was: reads the log again after a restart or a broken connection.
-static struct error *look_again(struct log_source *source, const struct pod_container *container) {
+static struct error *reopen_source(struct log_source *source, const struct pod_container *container) {
     bool over = source->state == LOG_ENDED || source->state == LOG_FAILED;
     bool restarted = container->restarts > source->restarts;
     source->restarts = container->restarts;
@@ -296,7 +296,7 @@ static struct error *open_pod(struct log_session *session, const struct pod *pod
     if (error)
         return error;
     struct log_source *known = find_source(session, pod->name, container->name);
-    return known ? look_again(known, container) : add_source(session, pod, container, first);
+    return known ? reopen_source(known, container) : add_source(session, pod, container, first);
 }
 
 // Reads the containers that have a log now and are not read yet. `first`: for the first time.
