@@ -233,7 +233,7 @@ static struct error *watch_kind(struct cluster_io *io) {
     options.probe = scope->probe;
     object_watch_init(&w->watch, &options, scope->transport, on_notice, w);
     w->watch.kind = kind;
-    w->watch.persistent = w->watch.gives_objects = true;
+    w->watch.persistent = w->watch.of_kind = true;
     *place = w;
     io->n_kinds++;
     return NULL;

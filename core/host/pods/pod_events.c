@@ -132,8 +132,7 @@ static void report_refusal(struct pod_events *events, const char *text, const ch
     events->refusal_logged = true;
 }
 
-static void handle_event(void *state, const struct cluster_notice *notice) {
-    struct pod_events *events = state;
+static void handle_event(struct pod_events *events, const struct cluster_notice *notice) {
     if (notice->type == NOTICE_SEEN)
         see_event(events, notice->object->value);
     else if (notice->type == NOTICE_STATE)
@@ -327,18 +326,22 @@ static void see_mirror(struct pod_events *events, size_t kind, const struct json
         add_namespace(events, namespace_);
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
-    struct pod_events *events = state;
-    if (notice->type == NOTICE_SEEN)
-        see_mirror(events, notice->kind, notice->object->value);
-    if (notice->type != NOTICE_CONFIGURED)
-        return;
-    owner_chain_forget_none(&events->chain);
+static void configure(struct pod_events *events) {
     bool normal = events->base.scope->settings.pod_events == POD_EVENTS_ALL;
+    owner_chain_forget_none(&events->chain);
     if (events->normal == normal)
         return;
     events->normal = normal;
     object_watch_select(&events->base.watches[0], fields_of(normal));
+}
+
+static void handle(void *state, const struct cluster_notice *notice) {
+    if (notice->own)
+        handle_event(state, notice);
+    else if (notice->type == NOTICE_SEEN)
+        see_mirror(state, notice->kind, notice->object->value);
+    else if (notice->type == NOTICE_CONFIGURED)
+        configure(state);
 }
 
 static void on_report(void *ctx, const struct pod_report *report) {
@@ -377,8 +380,8 @@ const struct watcher pod_events_watcher = {.of_workers = true,
                                            .wanted = is_wanted,
                                            .size = sizeof(struct pod_events),
                                            .watches = {{.plural = "events", .from_now = true}},
-                                           .handle = handle_event,
+                                           .of_kinds = true,
+                                           .handle = handle,
                                            .start = start,
                                            .step = step,
-                                           .notice = notice,
                                            .stop = stop};

@@ -102,7 +102,7 @@ static void handle_refusal(struct capacity_watch *watch, size_t part) {
         post_state(watch, CAPACITY_UNKNOWN, NULL);
 }
 
-static void handle_object(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     struct capacity_watch *watch = state;
     switch (notice->type) {
     case NOTICE_LISTING:
@@ -123,6 +123,13 @@ static void handle_object(void *state, const struct cluster_notice *notice) {
         break;
     case NOTICE_REFUSED:
         handle_refusal(watch, notice->kind);
+        break;
+    case NOTICE_REACHED:
+        object_watch_hurry(&watch->base.watches[TABLE_NODES]);
+        object_watch_hurry(&watch->base.watches[TABLE_PODS]);
+        break;
+    case NOTICE_UNWANTED:
+        post_state(watch, CAPACITY_OFF, NULL);
         break;
     default:
         break;
@@ -224,14 +231,6 @@ static int64_t post_view(struct capacity_watch *watch, struct moment now) {
     return view ? CLOCK_NEVER : watch->post_ns;
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
-    struct capacity_watch *watch = state;
-    for (int p = 0; notice->type == NOTICE_REACHED && p < NODE_TABLE_PARTS; p++)
-        object_watch_hurry(&watch->base.watches[p]);
-    if (notice->type == NOTICE_UNWANTED)
-        post_state(watch, CAPACITY_OFF, NULL);
-}
-
 static int64_t step(void *state, struct moment now) {
     struct capacity_watch *watch = state;
     keep_within_budget(watch, now.mono_ns);
@@ -253,8 +252,7 @@ const struct watcher capacity_watcher = {
                                 .only = node_table_of_pods,
                                 .field_selector = "status.phase!=Succeeded,status.phase!=Failed"}},
     .persistent = true,
-    .handle = handle_object,
+    .handle = handle,
     .start = start,
     .step = step,
-    .notice = notice,
     .stop = stop};

@@ -86,7 +86,7 @@ static void post_none_denied(struct denied_rights *denied) {
     }
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     if (notice->type == NOTICE_FORBIDDEN)
         add_right(state, notice->written);
     else if (notice->type == NOTICE_CLOSING)
@@ -152,4 +152,4 @@ static int64_t step(void *state, struct moment now) {
 }
 
 const struct watcher denied_rights_watcher = {
-    .of_workers = true, .size = sizeof(struct denied_rights), .step = step, .notice = notice};
+    .of_workers = true, .size = sizeof(struct denied_rights), .step = step, .handle = handle};

@@ -40,7 +40,7 @@ static void stop(void *state) {
 }
 
 // Without memory the kind is not checked.
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     struct field_check *check = state;
     size_t kind = notice->kind;
     if (notice->type != NOTICE_LISTING ||
@@ -115,5 +115,9 @@ static int64_t step(void *state, struct moment now) {
     return check->exchange == 0 ? next_ns : CLOCK_NEVER;
 }
 
-const struct watcher field_check_watcher = {
-    .of_management = true, .size = sizeof(struct field_check), .step = step, .notice = notice, .stop = stop};
+const struct watcher field_check_watcher = {.of_management = true,
+                                            .size = sizeof(struct field_check),
+                                            .step = step,
+                                            .of_kinds = true,
+                                            .handle = handle,
+                                            .stop = stop};

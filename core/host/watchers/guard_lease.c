@@ -20,7 +20,7 @@ struct guard_lease {
     char logged[200]; // the last logged problem; "": none
 };
 
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle(void *state, const struct cluster_notice *notice) {
     struct guard_lease *guard = state;
     const struct fencing_settings *settings = &guard->base.scope->settings.fencing;
     guard->look |= notice->type == NOTICE_STATE;
@@ -100,4 +100,4 @@ static int64_t step(void *state, struct moment now) {
 
 // The client, freed next, drops the requests in flight.
 const struct watcher guard_lease_watcher = {
-    .of_workers = true, .size = sizeof(struct guard_lease), .step = step, .notice = notice};
+    .of_workers = true, .size = sizeof(struct guard_lease), .step = step, .of_kinds = true, .handle = handle};

@@ -345,7 +345,7 @@ static bool is_delegated(const struct cluster_scope *scope, size_t k, const stru
     return text_equal(json_string(pointer_find(object, kind->abi.managed_by)), kind->managed_by);
 }
 
-static void notice(void *state, const struct cluster_notice *notice) {
+static void handle_object(void *state, const struct cluster_notice *notice) {
     struct kueue_workloads *workloads = state;
     char key[KEY_MAX];
     struct item *item;
@@ -370,13 +370,17 @@ static void notice(void *state, const struct cluster_notice *notice) {
     }
 }
 
+static void handle(void *state, const struct cluster_notice *notice) {
+    (notice->own ? handle_workload : handle_object)(state, notice);
+}
+
 const struct watcher kueue_watcher = {
     .of_management = true,
     .of_workers = true,
     .size = sizeof(struct kueue_workloads),
     .watches = {{.group = "kueue.x-k8s.io", .plural = "workloads", .versions = versions}},
-    .handle = handle_workload,
+    .of_kinds = true,
+    .handle = handle,
     .start = start,
     .step = step,
-    .notice = notice,
     .stop = stop};

@@ -61,14 +61,12 @@ static void handle_namespace(void *state, const struct cluster_notice *notice) {
     case NOTICE_STATE:
         report_problem(state, notice->problem);
         break;
+    case NOTICE_UNWANTED:
+        post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
+        break;
     default:
         break;
     }
-}
-
-static void on_notice(void *state, const struct cluster_notice *notice) {
-    if (notice->type == NOTICE_UNWANTED)
-        post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
 }
 
 static void stop_namespaces(void *state) {
@@ -88,7 +86,6 @@ const struct watcher namespaces_watcher = {
     .persistent = true,
     .handle = handle_namespace,
     .uncounted = true,
-    .notice = on_notice,
     .stop = stop_namespaces};
 
 // Workers ----------------------------------------------------------------------------------------------------------
@@ -129,15 +126,11 @@ static void handle_change(void *state, const struct cluster_notice *notice) {
         add_changed(all, object_namespace(notice->object->value));
     else if (seen)
         add_changed(all, object_name(notice->object->value));
+    all->wanted |= notice->type == NOTICE_WANT_NAMESPACES;
     // Earlier changes were missed: each waiting workload is tried once more.
     all->any |= notice->type == NOTICE_STATE && notice->state == REFLECTOR_CONNECTED;
     if (notice->type == NOTICE_REFUSED)
         report_refusal(all, notice->problem);
-}
-
-static void on_cluster(void *state, const struct cluster_notice *notice) {
-    struct worker_namespaces *all = state;
-    all->wanted |= notice->type == NOTICE_WANT_NAMESPACES;
 }
 
 static int64_t post_all_changed(struct worker_namespaces *all, int64_t now_ns) {
@@ -172,5 +165,4 @@ const struct watcher worker_namespaces_watcher = {
     .watches = {[NAMESPACES] = {.plural = "namespaces", .cluster_scoped = true, .metadata = true, .from_now = true},
                 [QUOTAS] = {.plural = "resourcequotas", .metadata = true, .from_now = true}},
     .handle = handle_change,
-    .step = step,
-    .notice = on_cluster};
+    .step = step};

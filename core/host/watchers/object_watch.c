@@ -14,8 +14,9 @@
 
 static void notify(const struct object_watch *watch, struct cluster_notice *notice) {
     notice->kind = watch->kind;
+    notice->own = !watch->of_kind;
     watch->handle(watch->ctx, notice);
-    if (!watch->gives_objects)
+    if (!watch->of_kind)
         object_free(notice->object);
 }
 

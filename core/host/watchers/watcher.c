@@ -88,8 +88,8 @@ struct error *watcher_set_update(struct watcher_set *watchers, const struct clus
             place->row = rows[r];
             continue;
         }
-        if (place->row->notice)
-            place->row->notice(place->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
+        if (place->row->handle)
+            place->row->handle(place->state, &(struct cluster_notice){.type = NOTICE_UNWANTED});
         watcher_stop(TAKE(place->row), place->state);
     }
     return NULL;
@@ -106,8 +106,8 @@ int64_t watcher_set_step(const struct watcher_set *watchers, struct moment now) 
 
 void watcher_set_notify(const struct watcher_set *watchers, const struct cluster_notice *notice) {
     for (const struct running_watcher *each = watchers->list; each < watchers->list + WATCHERS; each++)
-        if (each->row && each->row->notice)
-            each->row->notice(each->state, notice);
+        if (each->row && each->row->handle && (each->row->of_kinds || notice->type >= NOTICE_REACHED))
+            each->row->handle(each->state, notice);
 }
 
 void watcher_set_stop(struct watcher_set *watchers) {

@@ -82,9 +82,10 @@ struct cluster_notice {
         NOTICE_UNWANTED,        // the watcher is about to stop,
         NOTICE_CLOSING          // or the connection to close
     } type;
+    bool own;    // of a watch of the watcher
     size_t kind; // of a watch: the kind, or the number of the watcher's own watch
     const char *version;
-    struct object *object; // freed after the call, unless the watch gives objects away
+    struct object *object; // freed after the call, unless the watch is of a kind of workloads
     bool restored;         // LISTED: an object that is missing was perhaps not deleted; RESTORED: for the second time
     enum reflector_state state;
     const char *problem;
@@ -103,7 +104,7 @@ struct object_watch { // zero-initialised: never opens
     void *ctx;
     size_t kind;                 // of the notices
     bool persistent;             // stays open when refused or absent, to notice a grant soon
-    bool gives_objects;          // the handler owns the objects
+    bool of_kind;                // of workloads: the handler owns the objects
     struct reflector *reflector; // NULL: closed
     struct random random;
     int64_t open_ns;   // not before
@@ -147,12 +148,12 @@ struct watcher {
     struct reflector_options watches[WATCHER_WATCHES];
     bool persistent;       // the watches are
     bool uncounted;        // the watches have no budget and no meter
-    notice_handler handle; // of the watches
+    bool of_kinds;         // gets the notices of the watches of workloads too
+    notice_handler handle; // of the cluster and of the watches
     struct error *(*start)(const struct cluster_scope *scope, void *state);
     // Does the work that is due; NULL: ticks the watches. Returns the monotonic time of the next call needed. Also
     // called after each handler of the transport.
     int64_t (*step)(void *state, struct moment now);
-    notice_handler notice;     // of the cluster, and of the watches of workloads
     void (*stop)(void *state); // frees what the state owns; no call follows
 };
 

@@ -95,7 +95,7 @@ static struct error *watch_until_told(void **out) {
     struct error *error = watcher_start(&pod_events_watcher, &scope, &events);
     AUTO_JSON mirror = json_new_object();
     if (!error)
-        pod_events_watcher.notice(
+        pod_events_watcher.handle(
             events, &(struct cluster_notice){.type = NOTICE_SEEN, .object = &(struct object){.value = mirror}});
     struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
     for (int i = 0; i < 60 && !error && told == 0; i++) {

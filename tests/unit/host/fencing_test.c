@@ -41,7 +41,7 @@ static struct fencing_settings settings(bool enabled, uint32_t epoch) {
 
 static void configure(struct stand *stand, bool enabled, uint32_t epoch) {
     stand->scope.settings.fencing = settings(enabled, epoch);
-    guard_lease_watcher.notice(stand->guard, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
+    guard_lease_watcher.handle(stand->guard, &(struct cluster_notice){.type = NOTICE_CONFIGURED});
 }
 
 static void begin(struct stand *stand) {

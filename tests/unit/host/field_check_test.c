@@ -25,7 +25,7 @@ static void take(void *ctx, struct engine_event *event) {
 }
 
 static void begin_list(struct stand *stand, size_t kind, const char *version) {
-    field_check_watcher.notice(stand->check,
+    field_check_watcher.handle(stand->check,
                                &(struct cluster_notice){.type = NOTICE_LISTING, .kind = kind, .version = version});
 }
 

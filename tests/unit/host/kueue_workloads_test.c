@@ -72,7 +72,7 @@ static void answer(struct stand *stand, const char *path, int status, const char
 }
 
 static void notify(struct stand *stand, const struct cluster_notice *notice) {
-    kueue_watcher.notice(stand->workloads, notice);
+    kueue_watcher.handle(stand->workloads, notice);
 }
 
 static void seen(struct stand *stand, const char *name, bool queued) {

@@ -75,7 +75,7 @@ static void answer(struct stand *stand, const char *path, int status, const char
 }
 
 static void see_mirror(struct stand *stand, size_t kind, struct json *mirror) {
-    pod_events_watcher.notice(
+    pod_events_watcher.handle(
         stand->events,
         &(struct cluster_notice){.type = NOTICE_SEEN, .kind = kind, .object = &(struct object){.value = mirror}});
 }

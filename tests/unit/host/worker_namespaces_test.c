@@ -48,7 +48,7 @@ static void begin(struct stand *stand) {
     assert_null(watcher_start(&worker_namespaces_watcher, &stand->scope, &stand->watch));
     pass(stand, 0);
     assert_int_equal(stand->fake.count, 0);
-    worker_namespaces_watcher.notice(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
+    worker_namespaces_watcher.handle(stand->watch, &(struct cluster_notice){.type = NOTICE_WANT_NAMESPACES});
     pass(stand, 0);
 }
 
