@@ -151,7 +151,7 @@ static struct error *start_serving(struct guard_program *program) {
     const char *address = program->call->values[SERVE];
     program->status.at_ns = clock_now().mono_ns;
     text_copy(program->status.origin, sizeof program->status.origin, program->call->values[ORIGIN]);
-    return address ? error_wrap(http_server_start(address, &source, &program->server), "--serve") : NULL;
+    return address ? error_wrap(http_server_start(address, NULL, &source, &program->server), "--serve") : NULL;
 }
 
 static int64_t tick(void *ctx, struct moment now) {

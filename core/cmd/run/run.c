@@ -58,9 +58,8 @@ static struct error *serving_start(const struct config_serve *config, const stru
     struct error *error = serving ? NULL : error_no_memory();
     const struct http_tls tls = {config->cert_file, config->key_file};
     if (!error && config->address)
-        error =
-            error_wrap(http_server_start_tls(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
-                       config->cert_file ? "serve.address, serve.tls" : "serve.address");
+        error = error_wrap(http_server_start(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
+                           config->cert_file ? "serve.address, serve.tls" : "serve.address");
     if (!error)
         error = start_local(serving, config, source);
     if (error)

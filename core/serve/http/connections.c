@@ -6,8 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-// IPv6, or mapped IPv4; zeros for another family, and NULL.
-static void write_address(const struct sockaddr *address, uint8_t out[16]) {
+void connections_address(const struct sockaddr *address, uint8_t out[16]) {
     memset(out, 0, 16);
     if (address && address->sa_family == AF_INET6)
         memcpy(out, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
@@ -68,7 +67,7 @@ int connections_add(struct connections *connections, int fd, const struct sockad
     int away = count_open(connections, NULL) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
     struct served_connection *connection = &connections->list[connections->count++];
     *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
-    write_address(address, connection->address);
+    connections_address(address, connection->address);
     return away;
 }
 

@@ -301,12 +301,8 @@ struct error *http_tls_check(const struct http_tls *tls) {
     return error;
 }
 
-struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
-    return http_server_start_tls(address, NULL, source, out);
-}
-
-struct error *http_server_start_tls(const char *address, const struct http_tls *tls, const struct http_source *source,
-                                    struct http_server **out) {
+struct error *http_server_start(const char *address, const struct http_tls *tls, const struct http_source *source,
+                                struct http_server **out) {
     int fd = -1;
     uint16_t port = 0;
     TRY(listen_open(address, &fd, &port));

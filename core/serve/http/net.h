@@ -85,6 +85,9 @@ struct connections {
     size_t count;
 };
 
+// IPv6, or mapped IPv4; zeros for another family, and NULL.
+void connections_address(const struct sockaddr *address, uint8_t out[16]);
+
 // Adds an accepted connection. Returns the socket to shut down in exchange; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
 

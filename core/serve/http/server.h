@@ -71,22 +71,16 @@ const struct route *route_find(const char *path, bool with_api);
 // Splits the rest of a path into exactly `count` segments, none of them empty; changes `rest`.
 bool route_split(char *rest, size_t count, const char **segments);
 
-// An answer without an end.
+// An answer without an end, or a session.
 struct web_reader {
-    // Blocks until there are bytes, and returns up to `max`. -1: the end; -2: the client is gone.
+    // Blocks until there are bytes, and returns up to `max`. -1: the end; -2: the client is gone. NULL: a session.
     ssize_t (*read)(void *ctx, char *out, size_t max);
-    void (*free)(void *ctx); // after the last read
+    void (*free)(void *ctx); // after the last read; of a session: the client is gone
     void *ctx;
 };
 
-// A connection that leaves HTTP. Exactly one of the functions is called.
-struct web_upgrade {
-    // Owns the call from now on. `early`: bytes that the client has sent already.
-    void (*taken)(void *ctx, int fd, const char *early, size_t early_len);
-    void (*gone)(void *ctx); // the client is
-    void *ctx;
-    void *handle; // of libmicrohttpd
-};
+// A connection that leaves HTTP: owns the call from now on. `early`: bytes that the client has sent already.
+typedef void (*web_upgraded)(void *ctx, int fd, const char *early, size_t early_len);
 
 struct web_call {
     struct http_server *server;
@@ -105,7 +99,8 @@ struct web_call {
     unsigned code;
     struct MHD_Response *response; // NULL: none; the connection is closed
     struct web_reader reader;
-    struct web_upgrade upgrade;
+    web_upgraded upgrade;
+    void *handle; // of libmicrohttpd, of an upgraded connection
 };
 
 // web.c
@@ -127,9 +122,9 @@ void web_answer(struct web_call *call, unsigned code, const char *content_type, 
 void web_fail(struct web_call *call, unsigned code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 200, with the bytes of the reader. `note` goes into the header Wharf-Note; NULL is fine, and the text is copied.
 void web_stream(struct web_call *call, const char *content_type, const char *note, const struct web_reader *reader);
-// 101 with a copy of the headers.
-void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
-                 const struct web_upgrade *upgrade);
+// 101 with a copy of the headers. Either `upgraded` is called, with the session's ctx, or the session's `free`.
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers, web_upgraded upgraded,
+                 const struct web_reader *session);
 void web_upgrade_close(struct web_call *call); // ends an upgraded connection
 
 // Queues the answer of the call.

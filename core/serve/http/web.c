@@ -19,12 +19,9 @@ union socket_address {
 };
 
 static bool is_loopback(const struct sockaddr *address) {
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    if (address->sa_family != AF_INET6)
-        return false;
-    const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+    struct in6_addr six;
+    connections_address(address, six.s6_addr);
+    return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
 // Headers that proxies add.
@@ -102,8 +99,6 @@ void web_call_free(struct web_call *call) {
         return;
     if (call->reader.free)
         call->reader.free(call->reader.ctx);
-    if (call->upgrade.gone)
-        call->upgrade.gone(call->upgrade.ctx);
     if (call->response)
         MHD_destroy_response(call->response);
     grant_free(call->grant);
@@ -253,14 +248,15 @@ static void on_upgrade(void *ctx, struct MHD_Connection *connection, void *reque
     (void)connection, (void)request;
     struct web_call *call = ctx;
     call->upgraded = true;
-    call->upgrade.gone = NULL;
-    call->upgrade.handle = handle;
-    call->upgrade.taken(call->upgrade.ctx, fd, early, early_len);
+    call->reader.free = NULL;
+    call->handle = handle;
+    call->upgrade(call->reader.ctx, fd, early, early_len);
 }
 
-void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers,
-                 const struct web_upgrade *upgrade) {
-    call->upgrade = *upgrade;
+void web_upgrade(struct web_call *call, const struct api_parameter *headers, size_t n_headers, web_upgraded upgraded,
+                 const struct web_reader *session) {
+    call->upgrade = upgraded;
+    call->reader = *session;
     struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, call);
     bool complete = response;
     for (size_t i = 0; i < n_headers && complete; i++)
@@ -270,5 +266,5 @@ void web_upgrade(struct web_call *call, const struct api_parameter *headers, siz
 
 void web_upgrade_close(struct web_call *call) {
     http_served(call);
-    (void)MHD_upgrade_action(call->upgrade.handle, MHD_UPGRADE_ACTION_CLOSE);
+    (void)MHD_upgrade_action(call->handle, MHD_UPGRADE_ACTION_CLOSE);
 }

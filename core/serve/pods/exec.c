@@ -293,8 +293,8 @@ static struct error *accept_client(struct exec_session *session, const struct tu
                          session->target.mirror.cluster);
     const struct api_parameter headers[] = {
         {"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}, {"Sec-WebSocket-Protocol", protocol}};
-    const struct web_upgrade upgrade = {start_session, session_free, session, NULL};
-    web_upgrade(session->call, headers, sizeof headers / sizeof headers[0], &upgrade);
+    web_upgrade(session->call, headers, sizeof headers / sizeof headers[0], start_session,
+                &(struct web_reader){NULL, session_free, session});
     return NULL;
 }
 

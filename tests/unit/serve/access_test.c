@@ -94,7 +94,7 @@ static struct served *make(struct http_source *source) {
 static int start(void **state) {
     struct http_source source;
     struct served *served = make(&source);
-    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &served->server));
     *state = served;
     return 0;
 }

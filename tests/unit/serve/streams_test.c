@@ -87,7 +87,7 @@ static int start(void **state) {
                                  .review = review,
                                  .ctx = served,
                                  .review_ns = 50 * CLOCK_MS};
-    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    assert_null(http_server_start("127.0.0.1:0", NULL, &source, &served->server));
     *state = served;
     return 0;
 }
