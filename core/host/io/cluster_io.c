@@ -122,28 +122,18 @@ static void handle_rewind(const struct kind_watch *w, const char *problem, bool 
 static void on_notice(void *ctx, const struct cluster_notice *notice) {
     struct kind_watch *w = ctx;
     watcher_set_notify(&w->io->watchers, notice);
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    if (notice->type == NOTICE_LISTING)
         post(w->io, &(struct engine_event){.type = EVENT_LISTING, .kind = notice->kind, .version = notice->version});
-        break;
-    case NOTICE_SEEN:
+    else if (notice->type == NOTICE_SEEN)
         post_seen(w, notice->object);
-        break;
-    case NOTICE_GONE:
+    else if (notice->type == NOTICE_GONE)
         post(w->io, &(struct engine_event){.type = EVENT_GONE, .kind = notice->kind, .object = notice->object});
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_LISTED)
         post_listed(w, notice->version);
-        break;
-    case NOTICE_STATE:
+    else if (notice->type == NOTICE_STATE)
         post_state(w, notice->state, notice->problem);
-        break;
-    case NOTICE_RESTORED:
+    else if (notice->type == NOTICE_RESTORED)
         handle_rewind(w, notice->problem, notice->restored);
-        break;
-    default:
-        break;
-    }
 }
 
 // A changed or older namespace kube-system, as a sentence; NULL: unchanged.

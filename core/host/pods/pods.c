@@ -121,8 +121,8 @@ static struct error *add_pod(struct pods *pods, const struct json *object) {
                         .reason = keep_text(pods, json_get(status, "reason"), ""),
                         .created = keep_text(pods, json_get(metadata, "creationTimestamp"), "")};
     read_containers(pods, object, "containers", "containerStatuses", out);
-    const char *first = out->n_containers > 0 ? out->containers[0].name : "";
     read_containers(pods, object, "initContainers", "initContainerStatuses", out);
+    const char *first = out->n_containers > 0 ? out->containers[0].name : "";
     const struct pod_container *container = named ? pod_container_find(out, named) : NULL;
     out->default_container = container ? container->name : first;
     return pods->failed ? error_no_memory() : NULL;

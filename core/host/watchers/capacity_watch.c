@@ -104,36 +104,24 @@ static void handle_refusal(struct capacity_watch *watch, size_t part) {
 
 static void handle(void *state, const struct cluster_notice *notice) {
     struct capacity_watch *watch = state;
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    if (notice->type == NOTICE_LISTING)
         node_table_list(watch->table, notice->kind);
-        break;
-    case NOTICE_SEEN:
+    else if (notice->type == NOTICE_SEEN)
         see_object(watch, notice->kind, notice->object->value);
-        break;
-    case NOTICE_GONE:
+    else if (notice->type == NOTICE_GONE)
         node_table_remove(watch->table, notice->kind, notice->object->value);
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_LISTED) {
         watch->parts[notice->kind].listed = true;
         node_table_listed(watch->table, notice->kind);
-        break;
-    case NOTICE_STATE:
+    } else if (notice->type == NOTICE_STATE)
         note_state(watch, notice->kind, notice->state, notice->problem);
-        break;
-    case NOTICE_REFUSED:
+    else if (notice->type == NOTICE_REFUSED)
         handle_refusal(watch, notice->kind);
-        break;
-    case NOTICE_REACHED:
+    else if (notice->type == NOTICE_REACHED) {
         object_watch_hurry(&watch->base.watches[TABLE_NODES]);
         object_watch_hurry(&watch->base.watches[TABLE_PODS]);
-        break;
-    case NOTICE_UNWANTED:
+    } else if (notice->type == NOTICE_UNWANTED)
         post_state(watch, CAPACITY_OFF, NULL);
-        break;
-    default:
-        break;
-    }
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {

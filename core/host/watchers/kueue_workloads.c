@@ -276,29 +276,20 @@ static void end_workloads(struct kueue_workloads *workloads) {
 
 static void handle_workload(void *state, const struct cluster_notice *notice) {
     struct kueue_workloads *workloads = state;
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    if (notice->type == NOTICE_LISTING)
         begin_workloads(workloads, notice->version);
-        break;
-    case NOTICE_SEEN:
+    else if (notice->type == NOTICE_SEEN)
         see_workload(workloads, notice->object->value);
-        break;
-    case NOTICE_GONE:
+    else if (notice->type == NOTICE_GONE)
         remove_workload(workloads, notice->object->value);
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_LISTED)
         end_workloads(workloads);
-        break;
-    case NOTICE_REFUSED:
+    else if (notice->type == NOTICE_REFUSED)
         log_fields(
             LOG_WARN,
             "the cluster does not let the host watch Kueue's Workloads: the reasons why workloads are queued there are "
             "unknown; grant list and watch of workloads.kueue.x-k8s.io",
             {"cluster", workloads->base.scope->name}, {"error", notice->problem});
-        break;
-    default:
-        break;
-    }
 }
 
 static struct error *start(const struct cluster_scope *scope, void *state) {
@@ -345,29 +336,24 @@ static bool is_delegated(const struct cluster_scope *scope, size_t k, const stru
     return text_equal(json_string(pointer_find(object, kind->abi.managed_by)), kind->managed_by);
 }
 
+static void lose_object(struct kueue_workloads *workloads, const struct json *object) {
+    char key[KEY_MAX];
+    struct item *item = find_item(workloads, object, object_uid(object), key);
+    if (item)
+        leave_item(workloads, item);
+}
+
 static void handle_object(void *state, const struct cluster_notice *notice) {
     struct kueue_workloads *workloads = state;
-    char key[KEY_MAX];
-    struct item *item;
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    const struct json *object = notice->object ? notice->object->value : NULL;
+    if (notice->type == NOTICE_LISTING)
         begin_list(workloads, notice->kind);
-        break;
-    case NOTICE_SEEN:
-        if (is_delegated(workloads->base.scope, notice->kind, notice->object->value))
-            see_object(workloads, notice->kind, notice->object->value);
-        break;
-    case NOTICE_GONE:
-        item = find_item(workloads, notice->object->value, object_uid(notice->object->value), key);
-        if (item)
-            leave_item(workloads, item);
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_SEEN && is_delegated(workloads->base.scope, notice->kind, object))
+        see_object(workloads, notice->kind, object);
+    else if (notice->type == NOTICE_GONE)
+        lose_object(workloads, object);
+    else if (notice->type == NOTICE_LISTED)
         end_list(workloads, notice->kind);
-        break;
-    default:
-        break;
-    }
 }
 
 static void handle(void *state, const struct cluster_notice *notice) {

@@ -45,28 +45,18 @@ static void report_problem(struct management_namespaces *namespaces, const char 
 }
 
 static void handle_namespace(void *state, const struct cluster_notice *notice) {
-    switch (notice->type) {
-    case NOTICE_LISTING:
+    if (notice->type == NOTICE_LISTING)
         post_namespace(state, NAMESPACES_LISTING, NULL, NULL);
-        break;
-    case NOTICE_SEEN:
+    else if (notice->type == NOTICE_SEEN)
         post_labels(state, notice->object->value);
-        break;
-    case NOTICE_GONE:
+    else if (notice->type == NOTICE_GONE)
         post_namespace(state, NAMESPACE_GONE, object_name(notice->object->value), NULL);
-        break;
-    case NOTICE_LISTED:
+    else if (notice->type == NOTICE_LISTED)
         post_namespace(state, NAMESPACES_LISTED, NULL, NULL);
-        break;
-    case NOTICE_STATE:
+    else if (notice->type == NOTICE_STATE)
         report_problem(state, notice->problem);
-        break;
-    case NOTICE_UNWANTED:
+    else if (notice->type == NOTICE_UNWANTED)
         post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
-        break;
-    default:
-        break;
-    }
 }
 
 static void stop_namespaces(void *state) {
