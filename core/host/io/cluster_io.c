@@ -258,16 +258,13 @@ static struct error *fill_io(struct cluster_io *io) {
 }
 
 struct error *cluster_io_new(const struct cluster_scope *scope, struct cluster_io **out) {
-    *out = NULL;
-    struct cluster_io *io = calloc(1, sizeof *io);
+    struct cluster_io *io = *out = calloc(1, sizeof *io);
     if (!io)
         return error_no_memory();
     io->scope = *scope;
     struct error *error = fill_io(io);
     if (error)
-        cluster_io_free(io);
-    else
-        *out = io;
+        cluster_io_free(TAKE(*out));
     return error;
 }
 

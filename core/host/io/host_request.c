@@ -3,12 +3,14 @@
 #include "core/host/host_internal.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // Shared by the reader and the cluster's thread; the last of the two frees the struct.
 struct cluster_read {
+    const char *name, *namespace_, *body; // of the request; first members, see struct_copy_with_texts
     pthread_mutex_t mutex;
     pthread_cond_t answered; // CLOCK_MONOTONIC
     struct response answer;
@@ -17,29 +19,20 @@ struct cluster_read {
     size_t cluster;
     struct host *host;
     struct cluster_thread *thread; // of the cluster, once sent
-    struct request request;        // `texts` owns the texts
-    char texts[];
+    struct request request;
 };
 
-// Copies the text to *at, which moves on; NULL stays NULL.
-static void copy_text(const char **text, size_t len, char **at) {
-    if (!*text)
-        return;
-    *text = memcpy(*at, *text, len);
-    (*at)[len] = '\0';
-    *at += len + 1;
-}
-
 static struct cluster_read *reading_new(struct host *host, size_t cluster, const struct request *request) {
-    size_t name = request->name ? strlen(request->name) : 0, namespace_ = strlen(request->namespace_);
-    struct cluster_read *reading = calloc(1, sizeof *reading + name + namespace_ + request->body_len + 3);
+    const struct cluster_read wanted = {.name = request->name ? request->name : "",
+                                        .namespace_ = request->namespace_,
+                                        .body = request->body ? request->body : ""};
+    struct cluster_read *reading = struct_copy_with_texts(&wanted, sizeof wanted, 3);
     if (!reading)
         return NULL;
-    char *at = reading->texts;
     reading->request = *request;
-    copy_text(&reading->request.name, name, &at);
-    copy_text(&reading->request.namespace_, namespace_, &at);
-    copy_text(&reading->request.body, request->body_len, &at);
+    reading->request.name = request->name ? reading->name : NULL;
+    reading->request.namespace_ = reading->namespace_;
+    reading->request.body = request->body ? reading->body : NULL;
     clock_condition_init(&reading->answered);
     pthread_mutex_init(&reading->mutex, NULL);
     reading->users = 1;

@@ -274,30 +274,21 @@ static bool learn_plural(struct owner_chain *chain, const struct owner_ref *step
            owner_kinds_add(&chain->kinds, step, plural && is_name(plural) ? plural : "");
 }
 
-static void take_answer(struct owner_chain *chain, struct moment now) {
+static void handle_answer(struct owner_chain *chain, struct moment now) {
+    enum reason reason = chain->answer.reason;
     chain->answered = false;
-    switch (chain->answer.reason) {
-    case REASON_OK:
-        if (!chain->reads_plural)
-            go_up(chain, chain->answer.value);
-        else if (!learn_plural(chain, step_at(chain, chain->depth)))
-            finish(chain, OWNER_FAILED, NULL);
-        break;
-    case REASON_NOT_FOUND:
-    case REASON_KIND_NOT_FOUND:
-    case REASON_NAMESPACE_NOT_FOUND:
+    if (reason == REASON_OK && !chain->reads_plural)
+        go_up(chain, chain->answer.value);
+    else if (reason == REASON_OK && learn_plural(chain, step_at(chain, chain->depth)))
+        return;
+    else if (reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND)
         finish(chain, OWNER_NONE, NULL);
-        break;
-    case REASON_FORBIDDEN:
-    case REASON_UNAUTHORIZED:
+    else if (reason_is_refusal(reason))
         finish(chain, OWNER_REFUSED, NULL);
-        break;
-    default:
-        if (++chain->tries >= TRIES_MAX)
-            finish(chain, OWNER_FAILED, NULL);
-        else
-            chain->due_ns = now.mono_ns + clock_later(chain->answer.retry_after_ns, CLOCK_SECOND << chain->tries);
-    }
+    else if (reason == REASON_OK || ++chain->tries >= TRIES_MAX)
+        finish(chain, OWNER_FAILED, NULL);
+    else
+        chain->due_ns = now.mono_ns + clock_later(chain->answer.retry_after_ns, CLOCK_SECOND << chain->tries);
 }
 
 // False: nothing more can be done now.
@@ -323,7 +314,7 @@ static bool advance(struct owner_chain *chain, struct moment now) {
 
 int64_t owner_chain_tick(struct owner_chain *chain, struct moment now) {
     if (chain->answered)
-        take_answer(chain, now);
+        handle_answer(chain, now);
     while (chain->search.from && !chain->request && !chain->answered)
         if (now.mono_ns < chain->due_ns || !advance(chain, now))
             return chain->due_ns;

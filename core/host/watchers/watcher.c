@@ -43,7 +43,7 @@ void watcher_stop(const struct watcher *row, void *state) {
 }
 
 struct error *watcher_start(const struct watcher *row, const struct cluster_scope *scope, void **state) {
-    struct watcher_base *base = calloc(1, row->size);
+    struct watcher_base *base = *state = calloc(1, row->size);
     if (!base)
         return error_no_memory();
     base->scope = scope;
@@ -58,9 +58,7 @@ struct error *watcher_start(const struct watcher *row, const struct cluster_scop
     }
     struct error *error = row->start ? row->start(scope, base) : NULL;
     if (error)
-        watcher_stop(row, base);
-    else
-        *state = base;
+        watcher_stop(row, TAKE(*state));
     return error;
 }
 

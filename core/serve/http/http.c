@@ -273,7 +273,7 @@ static size_t most_log_sources(void) {
 
 struct error *http_server_start_on(int fd, const struct http_tls *tls, const struct http_source *source,
                                    struct http_server **out) {
-    struct http_server *server = calloc(1, sizeof *server);
+    struct http_server *server = *out = calloc(1, sizeof *server);
     if (!server) {
         close(fd);
         return error_no_memory();
@@ -288,9 +288,7 @@ struct error *http_server_start_on(int fd, const struct http_tls *tls, const str
     new_tokens_init(&server->new_tokens);
     struct error *error = start_server(server, tls);
     if (error)
-        http_server_stop(server);
-    else
-        *out = server;
+        http_server_stop(TAKE(*out));
     return error;
 }
 

@@ -98,7 +98,7 @@ static bool is_pair(const struct certificate *certificate) {
 }
 
 static struct error *load_certificate(const struct tls *tls, struct certificate **out) {
-    struct certificate *made = calloc(1, sizeof *made);
+    struct certificate *made = *out = calloc(1, sizeof *made);
     if (!made)
         return error_no_memory();
     struct error *error = read_chain(tls->cert_file, made);
@@ -108,9 +108,7 @@ static struct error *load_certificate(const struct tls *tls, struct certificate 
         error = error_new(ERROR_INVALID, "%s: found another key than that of the certificate in %s", tls->key_file,
                           tls->cert_file);
     if (error)
-        free_certificates(made);
-    else
-        *out = made;
+        free_certificates(TAKE(*out));
     return error;
 }
 
@@ -189,16 +187,14 @@ struct error *tls_new(const char *cert_file, const char *key_file, struct tls **
         MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK) != MHD_YES)
         return error_new(ERROR_UNSUPPORTED, "found a libmicrohttpd without TLS, expected one with GnuTLS");
     const struct tls wanted = {.cert_file = cert_file, .key_file = key_file};
-    struct tls *tls = struct_copy_with_texts(&wanted, sizeof wanted, 2);
+    struct tls *tls = *out = struct_copy_with_texts(&wanted, sizeof wanted, 2);
     if (!tls)
         return error_no_memory();
     pthread_mutex_init(&tls->lock, NULL);
     (void)files_changed(tls);
     struct error *error = load_certificate(tls, &tls->current);
     if (error)
-        tls_free(tls);
-    else
-        *out = tls;
+        tls_free(TAKE(*out));
     return error;
 }
 
