@@ -18,7 +18,6 @@ struct kind_watch {
     struct object_watch watch;
     const char *kept[2]; // fields kept of objects that are too large
     bool too_large;      // some object was
-    bool settled;        // has had another state than at the start
 };
 
 struct cluster_io {
@@ -98,7 +97,6 @@ static void post_listed(const struct kind_watch *w, const char *version) {
 }
 
 static void post_state(struct kind_watch *w, enum reflector_state state, const char *problem) {
-    w->settled |= state != REFLECTOR_STARTING;
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->io->scope.probe); // the engine waits for the cluster's identity
     post(w->io, &(struct engine_event){.type = EVENT_STATE, .kind = w->watch.kind, .watch = {state, problem}});
@@ -435,7 +433,7 @@ int64_t cluster_io_tick(struct cluster_io *io, struct moment now) {
 
 bool cluster_io_is_settled(const struct cluster_io *io) {
     for (size_t k = 0; k < io->n_kinds; k++)
-        if (!io->kinds[k]->settled)
+        if (io->kinds[k]->watch.state == REFLECTOR_STARTING)
             return false;
     return true;
 }

@@ -3,7 +3,6 @@
 // keeps only sums (node_table.h), and posts a view at most twice a second. When the worker refuses the watch, or the
 // watch is lost, the post says so instead.
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/watchers/node_table.h"
 #include "core/host/watchers/watcher.h"
@@ -16,12 +15,8 @@
 #define OVER_FIRST_NS CLOCK_MINUTE
 #define OVER_LAST_NS (30 * CLOCK_MINUTE)
 
-enum part { PART_NODES, PART_PODS, PARTS };
-
 struct part_state {
-    bool lost;   // or absent, and not connected since
     bool listed; // at least once since the watch was opened
-    bool held;   // closed until the other watch is permitted
     bool relist; // an object was lost for lack of memory
 };
 
@@ -58,19 +53,14 @@ static void see_object(struct capacity_watch *watch, size_t part, const struct j
 }
 
 static void note_state(struct capacity_watch *watch, size_t part, enum reflector_state state, const char *problem) {
-    struct part_state *own = &watch->parts[part], *other = &watch->parts[!part];
-    if (state == REFLECTOR_STARTING) { // closed
-        own->listed = false;
-    } else if (state == REFLECTOR_CONNECTED) {
-        own->lost = false;
-        if (other->held)
-            object_watch_close(&watch->base.watches[!part], 0); // opens the watch
-        other->held = false;
-    } else {
-        own->lost = true;
-        AUTO_TEXT why = text_format("%s: %s", watch->base.watches[part].options.plural, problem ? problem : "lost");
-        text_copy(watch->problem, sizeof watch->problem, why ? why : "lost");
-    }
+    struct object_watch *other = &watch->base.watches[!part];
+    watch->parts[part].listed &= state != REFLECTOR_STARTING; // closed
+    if (state == REFLECTOR_CONNECTED && other->open_ns == CLOCK_NEVER)
+        object_watch_close(other, 0); // opens the watch
+    if (state == REFLECTOR_CONNECTED || state == REFLECTOR_STARTING)
+        return;
+    AUTO_TEXT why = text_format("%s: %s", watch->base.watches[part].options.plural, problem ? problem : "lost");
+    text_copy(watch->problem, sizeof watch->problem, why ? why : "lost");
 }
 
 static void post_state(struct capacity_watch *watch, enum capacity_state state, struct nodes *nodes) {
@@ -88,12 +78,9 @@ static void warn_once(struct capacity_watch *watch, const char *text) {
     watch->warned = true;
 }
 
-// Nodes alone, or pods alone, give no free capacity.
+// Nodes alone, or pods alone, give no free capacity: the other watch is closed until this one is permitted.
 static void handle_refusal(struct capacity_watch *watch, size_t part) {
-    watch->parts[!part].held = true;
     object_watch_close(&watch->base.watches[!part], CLOCK_NEVER);
-    for (int p = 0; p < NODE_TABLE_PARTS; p++)
-        watch->parts[p].lost = false;
     warn_once(watch,
               "the worker does not permit the host to watch its nodes and pods, so its free capacity is unknown, and "
               "nothing that requests pods is placed there; run \"wharf join\" again to grant list and watch of both, "
@@ -160,7 +147,7 @@ static void give_up(struct capacity_watch *watch, int64_t now_ns) {
     watch->warned = watch->warned && again;
     for (int p = 0; p < NODE_TABLE_PARTS; p++) {
         object_watch_close(&watch->base.watches[p], watch->open_ns);
-        watch->parts[p].lost = watch->parts[p].held = watch->parts[p].relist = false;
+        watch->parts[p].relist = false;
     }
     snprintf(watch->problem, sizeof watch->problem,
              "its nodes and pods exceed %zu bytes, a quarter of memory.perCluster (%zu nodes and %zu pods were listed)",
@@ -188,6 +175,10 @@ static void relist_lost(struct capacity_watch *watch) {
         }
 }
 
+static bool is_lost(const struct object_watch *watch) {
+    return watch->state == REFLECTOR_LOST || watch->state == REFLECTOR_ABSENT;
+}
+
 static bool is_current(const struct capacity_watch *watch) {
     for (int p = 0; p < NODE_TABLE_PARTS; p++) {
         const struct part_state *part = &watch->parts[p];
@@ -199,7 +190,7 @@ static bool is_current(const struct capacity_watch *watch) {
 
 // Posts the changes that are due. Returns the time of the next call needed.
 static int64_t post_view(struct capacity_watch *watch, struct moment now) {
-    bool lost = watch->parts[TABLE_NODES].lost || watch->parts[TABLE_PODS].lost;
+    bool lost = is_lost(&watch->base.watches[TABLE_NODES]) || is_lost(&watch->base.watches[TABLE_PODS]);
     if (lost && (watch->posted == CAPACITY_KNOWN || watch->posted == CAPACITY_READING)) {
         warn_once(watch, "the watch of the worker's nodes and pods is lost: its free capacity is unknown");
         post_state(watch, CAPACITY_STALE, NULL);

@@ -2,7 +2,6 @@
 // Rights that a worker denies although a kind needs them. A 403 for a write comes from an admission policy or from the
 // worker's authorizer: a SelfSubjectAccessReview decides, repeated every few seconds while the right is denied, to
 // notice a grant. Without a 403 for a write, the watcher sends nothing.
-#include "core/base/text.h"
 #include "core/host/watchers/watcher.h"
 #include "core/json/json.h"
 #include "core/kube/api/requests.h"

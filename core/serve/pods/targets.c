@@ -2,10 +2,8 @@
 #include "core/serve/pods/targets.h"
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/json/writer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define READERS 4 // less than the places of the turnstile
