@@ -139,15 +139,12 @@ bool cluster_threads_are_closed(const struct host *host, size_t cluster) {
     return true;
 }
 
-// A closing connection that a cluster waits for is freed only after the cluster has noticed `quiet`.
-static bool is_waited_for(const struct host *host, const struct cluster_thread *thread) {
-    return host->clusters[thread->cluster]->replaced == thread;
-}
-
 void cluster_threads_reap(struct host *host) {
     for (struct cluster_thread **at = &host->closing; *at;) {
         struct cluster_thread *thread = *at;
-        if (cluster_thread_close(thread) && atomic_load(&thread->ended) && !is_waited_for(host, thread)) {
+        // A cluster that waits for the end of this one first has to notice `quiet`.
+        bool awaited = host->clusters[thread->cluster]->replaced == thread;
+        if (cluster_thread_close(thread) && atomic_load(&thread->ended) && !awaited) {
             *at = thread->next;
             cluster_thread_reap(thread);
         } else {

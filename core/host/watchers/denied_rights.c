@@ -28,12 +28,10 @@ struct denied_rights {
     bool answered, allowed;       // the review has an answer
 };
 
-static const char *verb_of(enum verb verb) {
-    return verb == VERB_CREATE ? "create" : verb == VERB_DELETE ? "delete" : verb == VERB_MERGE_PATCH ? "patch" : NULL;
-}
-
 static void add_right(struct denied_rights *denied, const struct written_object *object) {
-    const char *verb = verb_of(object->verb);
+    static const char *const verbs[] = {
+        [VERB_CREATE] = "create", [VERB_DELETE] = "delete", [VERB_MERGE_PATCH] = "patch"};
+    const char *verb = (size_t)object->verb < sizeof verbs / sizeof verbs[0] ? verbs[object->verb] : NULL;
     struct right_state *place = NULL;
     if (!verb)
         return;
@@ -50,11 +48,6 @@ static void add_right(struct denied_rights *denied, const struct written_object 
             .kind = &denied->base.scope->settings.kinds[object->kind]->abi, .of = *object, .verb = verb};
 }
 
-static void put_right(const struct right_state *right, struct buffer *out) {
-    buffer_printf(out, "the host may not %s %s%s%s in namespace %s", right->verb, right->kind->plural,
-                  *right->kind->group ? "." : "", right->kind->group, right->of.namespace_);
-}
-
 // All denied rights of the kind, as one sentence.
 static void post_denied(struct denied_rights *denied, size_t kind) {
     AUTO_BUFFER(text, 4096);
@@ -64,7 +57,8 @@ static void post_denied(struct denied_rights *denied, size_t kind) {
         if (!right->denied || right->of.kind != kind)
             continue;
         if (text.len == 0)
-            put_right(right, &text);
+            buffer_printf(&text, "the host may not %s %s%s%s in namespace %s", right->verb, right->kind->plural,
+                          *right->kind->group ? "." : "", right->kind->group, right->of.namespace_);
         else
             more++;
     }

@@ -25,7 +25,7 @@ static void post_namespace(const struct watcher_base *base, enum namespace_news 
 
 struct management_namespaces {
     struct watcher_base base;
-    char *problem; // in the log
+    uint64_t logged; // hash of the last logged problem; 0: none
 };
 
 static void post_labels(const struct watcher_base *base, const struct json *object) {
@@ -38,10 +38,11 @@ static void post_labels(const struct watcher_base *base, const struct json *obje
 }
 
 static void report_problem(struct management_namespaces *namespaces, const char *problem) {
-    if (problem && !text_equal(problem, namespaces->problem))
+    uint64_t hash = problem ? text_hash(TEXT_HASH, problem) : 0;
+    if (problem && hash != namespaces->logged)
         log_fields(LOG_WARN, "namespaces cannot be watched: workloads whose placement depends on their labels wait",
                    {"cluster", namespaces->base.scope->name}, {"error", problem});
-    (void)text_set(&namespaces->problem, problem);
+    namespaces->logged = hash;
 }
 
 static void handle_namespace(void *state, const struct cluster_notice *notice) {
@@ -59,11 +60,6 @@ static void handle_namespace(void *state, const struct cluster_notice *notice) {
         post_namespace(state, NAMESPACES_UNKNOWN, NULL, NULL);
 }
 
-static void stop_namespaces(void *state) {
-    struct management_namespaces *namespaces = state;
-    free(namespaces->problem);
-}
-
 static bool is_wanted(const struct cluster_io_settings *settings) {
     return settings->namespaces;
 }
@@ -75,8 +71,7 @@ const struct watcher namespaces_watcher = {
     .watches = {{.plural = "namespaces", .cluster_scoped = true, .metadata = true}},
     .persistent = true,
     .handle = handle_namespace,
-    .uncounted = true,
-    .stop = stop_namespaces};
+    .uncounted = true};
 
 // Workers ----------------------------------------------------------------------------------------------------------
 

@@ -70,15 +70,11 @@ int64_t watcher_tick_watches(struct watcher_base *base, bool wanted, struct mome
     return next_ns;
 }
 
-static bool is_wanted(const struct watcher *row, const struct cluster_scope *scope) {
-    bool here = scope->cluster == ENGINE_MANAGEMENT ? row->of_management : row->of_workers;
-    return here && (!row->wanted || row->wanted(&scope->settings));
-}
-
 struct error *watcher_set_update(struct watcher_set *watchers, const struct cluster_scope *scope) {
     for (size_t r = 0; r < WATCHERS; r++) {
         struct running_watcher *place = &watchers->list[r];
-        bool wanted = is_wanted(rows[r], scope);
+        bool here = scope->cluster == ENGINE_MANAGEMENT ? rows[r]->of_management : rows[r]->of_workers;
+        bool wanted = here && (!rows[r]->wanted || rows[r]->wanted(&scope->settings));
         if (wanted == !!place->row)
             continue;
         if (wanted) {

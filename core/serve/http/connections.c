@@ -87,16 +87,12 @@ size_t connections_limit(enum connection_kind kind) {
     return limits[kind];
 }
 
-static bool is_mapped(const uint8_t address[16]) {
-    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(address, prefix, sizeof prefix) == 0;
-}
-
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
     struct served_connection *connection = find_connection(connections, fd);
     if (!connection || connection->closing)
         return false;
-    size_t len = is_mapped(connection->address) ? 16 : 8;
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    size_t len = memcmp(connection->address, mapped, sizeof mapped) == 0 ? 16 : 8;
     if (count_kind(connections, kind, NULL, 0, NULL) >= connections_limit(kind) ||
         (kind == CONNECTION_REVIEW && count_kind(connections, kind, connection, len, NULL) >= CONNECTIONS_REVIEW / 2))
         return false;

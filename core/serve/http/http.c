@@ -142,12 +142,6 @@ static enum MHD_Result handle_request(struct web_call *call) {
     return web_queue(call);
 }
 
-static bool is_method_allowed(const struct route *route, const char *method) {
-    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
-        return true;
-    return strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 && route->kind == CONNECTION_SHORT;
-}
-
 struct framing {
     unsigned hosts, lengths, encodings;
     bool odd; // a name that is none
@@ -182,9 +176,9 @@ static enum MHD_Result first_call(struct http_server *server, struct MHD_Connect
         return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
                         server->source.api ? "not found: available are /, /healthz, /readyz, /metrics and /api/v1"
                                            : "not found: available are /healthz, /readyz and /metrics");
-    if (!is_method_allowed(route, method))
-        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED,
-                        route->kind == CONNECTION_SHORT ? "only GET and HEAD" : "only GET");
+    bool head = route->kind == CONNECTION_SHORT;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && !(head && strcmp(method, MHD_HTTP_METHOD_HEAD) == 0))
+        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED, head ? "only GET and HEAD" : "only GET");
     *request = web_call_new(server, connection, path, route);
     return *request ? MHD_YES : MHD_NO;
 }

@@ -113,15 +113,11 @@ static void send_lost_grant(struct exec_session *session) {
         (void)send(session->client, close.data, close.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static bool is_over(const struct exec_session *session) {
-    return atomic_load(session->target.stop) || grant_is_lost(session->call->grant);
-}
-
 // Passes bytes on between the client's socket and the tunnel, in both directions, through buffers of fixed size. Until
 // one side ends, the server stops, or the grant is lost: the client gets the reason as a WebSocket's close then.
 static void relay(struct exec_session *session) {
     bool open = true;
-    while (open && !is_over(session)) {
+    while (open && !atomic_load(session->target.stop) && !grant_is_lost(session->call->grant)) {
         bool moved = false;
         open = move_bytes(session, true, SIZE, &moved) && move_bytes(session, false, SIZE, &moved);
         if (open && !moved)
