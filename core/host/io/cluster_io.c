@@ -24,11 +24,11 @@ struct cluster_io {
     struct cluster_scope scope;
     int64_t retry_at_ns; // when to retry watches that could not be opened
     struct {
-        char *uid, *version;   // of namespace kube-system as last read; NULL: not yet
-    } identity;                // of the cluster
-    struct recorder *recorder; // management only
-    char *selector;            // of the kinds' watches
-    struct kind_watch **kinds; // of the first n_kinds kinds
+        char uid[64], version[64]; // of namespace kube-system as last read; "": not yet
+    } identity;                    // of the cluster
+    struct recorder *recorder;     // management only
+    char *selector;                // of the kinds' watches
+    struct kind_watch **kinds;     // of the first n_kinds kinds
     size_t n_kinds;
     struct watcher_set watchers;
     struct in_flight *in_flight; // a list
@@ -137,9 +137,9 @@ static void on_notice(void *ctx, const struct cluster_notice *notice) {
 // A changed or older namespace kube-system, as a sentence; NULL: unchanged.
 static const char *find_rewound(const struct cluster_io *io, const char *uid, const char *version) {
     bool comparable = true;
-    if (!io->identity.uid || *uid == '\0')
+    if (!*io->identity.uid || *uid == '\0')
         return NULL;
-    if (strcmp(io->identity.uid, uid) != 0)
+    if (strncmp(io->identity.uid, uid, sizeof io->identity.uid - 1) != 0)
         return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
     if (object_version_compare(version, io->identity.version, &comparable) < 0)
         return "namespace kube-system is older than before: the cluster was restored from a backup";
@@ -150,9 +150,9 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
     struct cluster_io *io = ctx;
     post(io, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     const char *rewound = find_rewound(io, uid, version);
-    if (*uid) { // without memory the next identity is compared with the old one again
-        (void)text_set(&io->identity.version, version);
-        (void)text_set(&io->identity.uid, uid);
+    if (*uid) {
+        text_copy(io->identity.version, sizeof io->identity.version, version);
+        text_copy(io->identity.uid, sizeof io->identity.uid, uid);
     }
     for (size_t k = 0; rewound && k < io->n_kinds; k++)
         object_watch_rewind(&io->kinds[k]->watch, rewound);
@@ -277,8 +277,6 @@ void cluster_io_free(struct cluster_io *io) {
     recorder_free(io->recorder);
     client_free(io->scope.client);
     probe_free(io->scope.probe);
-    free(io->identity.uid);
-    free(io->identity.version);
     free(io->selector);
     while (io->in_flight) {
         if (io->in_flight->done)

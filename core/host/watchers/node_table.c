@@ -228,13 +228,9 @@ static void count_pod(struct node_table *table, const struct pod_key *pod, bool 
     table->changed = true;
 }
 
-static uint64_t key_of(const struct json *pod) {
-    return pod_keys_hash(object_uid(pod));
-}
-
 static void remove_pod(struct node_table *table, const struct json *object) {
     struct pod_key pod;
-    if (pod_keys_remove(&table->pods, key_of(object), &pod))
+    if (pod_keys_remove(&table->pods, pod_keys_hash(object_uid(object)), &pod))
         count_pod(table, &pod, false);
 }
 
@@ -254,7 +250,7 @@ static bool put_pod(struct node_table *table, const struct json *object) {
     }
     struct row *shape = make_shape(table, object);
     struct row *node = shape && *name ? find_or_make_row(&table->nodes, name) : NULL;
-    struct pod_key pod = {.uid = key_of(object), .node = node ? node->index : 0, .seen = 1}, former;
+    struct pod_key pod = {.uid = pod_keys_hash(object_uid(object)), .node = node ? node->index : 0, .seen = 1}, former;
     pod.shape = (shape ? shape->index : 0) & POD_KEY_SHAPES;
     if (!shape || (*name && !node) || !pod_keys_put(&table->pods, &pod, &former)) {
         drop_if_unused(table, &table->shapes, shape);

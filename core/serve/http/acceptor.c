@@ -43,14 +43,6 @@ static struct error *parse_address(const char *text, union socket_name *out, soc
     return NULL;
 }
 
-static struct error *listen_failure(const char *address, int fd, int number) {
-    if (fd >= 0)
-        close(fd);
-    if (number == EADDRINUSE)
-        return error_new(ERROR_IO, "cannot listen on %s: another process does already", address);
-    return error_new(ERROR_IO, "cannot listen on %s: %s", address, strerror(number));
-}
-
 struct error *listen_open(const char *address, int *fd, uint16_t *port) {
     union socket_name name;
     socklen_t len = 0;
@@ -62,8 +54,12 @@ struct error *listen_open(const char *address, int *fd, uint16_t *port) {
     if (socket_fd < 0 || setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
         (six && setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
         bind(socket_fd, &name.any, len) < 0 || listen(socket_fd, BACKLOG) < 0 ||
-        getsockname(socket_fd, &name.any, &len) < 0)
-        return listen_failure(address, socket_fd, errno);
+        getsockname(socket_fd, &name.any, &len) < 0) {
+        const char *problem = errno == EADDRINUSE ? "another process does already" : strerror(errno);
+        if (socket_fd >= 0)
+            close(socket_fd);
+        return error_new(ERROR_IO, "cannot listen on %s: %s", address, problem);
+    }
     *fd = socket_fd;
     *port = ntohs(six ? name.v6.sin6_port : name.v4.sin_port);
     return NULL;
