@@ -43,7 +43,7 @@ struct pod_events {
 
     struct client *client;
     struct owner_chain chain;
-    struct pod_groups *groups;
+    struct pod_groups groups;
     int64_t now_ns;
     bool begun;            // a mirror was seen: the watch may open
     int64_t since_wall_ns; // another process reported earlier kills
@@ -63,7 +63,7 @@ struct pod_events {
 };
 
 static void add_note(struct pod_events *events, const struct pod_note *note) {
-    if (!pod_groups_add(events->groups, events->now_ns, note))
+    if (!pod_groups_add(&events->groups, events->now_ns, note))
         meter_pods(events->meter, METER_PODS_LIMITED, 1);
 }
 
@@ -152,7 +152,7 @@ static void stop(void *state) {
     struct pod_events *events = state;
     owner_chain_clear(&events->chain);
     client_free(events->client);
-    pod_groups_free(events->groups);
+    pod_groups_clear(&events->groups);
     while (events->n_waiting > 0)
         free(events->waiting[--events->n_waiting]);
     meter_pods_watched(events->meter, false);
@@ -171,7 +171,8 @@ static struct error *start(const struct cluster_scope *scope, void *state) {
                                     .meter = scope->meter};
     TRY(client_new(&client, &events->client));
     owner_chain_init(&events->chain, scope, events->client);
-    return pod_groups_new(scope->seed, &events->groups);
+    events->groups.seed = scope->seed;
+    return NULL;
 }
 
 static bool is_new_kill(struct pod_events *events, uint64_t id) {
@@ -366,7 +367,7 @@ static int64_t step(void *state, struct moment now) {
     next_ns = clock_earlier(next_ns, search_mirrors(events, now));
     next_ns = clock_earlier(next_ns, list_failed(events, now));
     uint64_t limited = 0;
-    next_ns = clock_earlier(next_ns, pod_groups_tick(events->groups, now.mono_ns, on_report, events, &limited));
+    next_ns = clock_earlier(next_ns, pod_groups_tick(&events->groups, now.mono_ns, on_report, events, &limited));
     if (limited > 0)
         meter_pods(events->meter, METER_PODS_LIMITED, limited);
     return clock_earlier(next_ns, client_tick(events->client, now));

@@ -9,14 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MAX 1000
-#define BUCKETS_MAX 1000
 #define PODS_MAX 64                 // counted one by one in one report
 #define IDLE_NS (10 * CLOCK_MINUTE) // until a group is forgotten
 #define REASON_MAX ((size_t)128)    // pkg/apis/core/validation/events.go
 #define KEY_MAX ((size_t)4096)
 
-struct group {
+struct pod_group {
     const char *key, *namespace_, *name, *uid, *reason; // first members, see struct_copy_with_texts
     size_t kind;
     bool warning;
@@ -29,32 +27,9 @@ struct group {
     int64_t at_ns;       // of the next report, or of the group's end
 };
 
-struct pod_bucket { // empty when `full_ns` is BURST tokens away
-    uint64_t hash;  // of the mirror and the reason
-    int64_t full_ns;
-};
-
-struct pod_groups {
-    uint64_t seed;
-    struct group *list[GROUPS_MAX];
-    size_t count;
-    int64_t next_ns; // the earliest `at_ns`, or earlier
-    struct pod_bucket buckets[BUCKETS_MAX];
-    size_t n_buckets;
-};
-
-struct error *pod_groups_new(uint64_t seed, struct pod_groups **out) {
-    *out = calloc(1, sizeof **out);
-    if (!*out)
-        return error_no_memory();
-    (*out)->seed = seed;
-    return NULL;
-}
-
-void pod_groups_free(struct pod_groups *groups) {
-    for (size_t i = 0; groups && i < groups->count; i++)
-        free(groups->list[i]);
-    free(groups);
+void pod_groups_clear(struct pod_groups *groups) {
+    while (groups->count > 0)
+        free(groups->list[--groups->count]);
 }
 
 // Mirror, reason and the text without names and uids of pods, to compare the texts of several pods.
@@ -74,7 +49,7 @@ static void put_key(const struct pod_note *note, struct buffer *out) {
 }
 
 // The pod of the next report, if the report names one pod. The text is one line of valid UTF-8, and not too long.
-static void set_pod(struct group *group, const struct pod_note *note) {
+static void set_pod(struct pod_group *group, const struct pod_note *note) {
     text_copy(group->pod, sizeof group->pod, note->pod);
     text_copy(group->text, sizeof group->text, note->text);
     for (char *at = group->text; *at; at++)
@@ -96,14 +71,14 @@ static void forget(struct pod_groups *groups, size_t i) {
 
 // Makes room by forgetting groups that have nothing to report.
 static bool make_room(struct pod_groups *groups) {
-    for (size_t i = groups->count; i > 0 && groups->count >= GROUPS_MAX; i--)
+    for (size_t i = groups->count; i > 0 && groups->count >= POD_GROUPS_MAX; i--)
         if (groups->list[i - 1]->count == 0)
             forget(groups, i - 1);
-    return groups->count < GROUPS_MAX;
+    return groups->count < POD_GROUPS_MAX;
 }
 
 // NULL: there are too many groups, or memory ran out.
-static struct group *find_or_make_group(struct pod_groups *groups, const struct pod_note *note) {
+static struct pod_group *find_or_make_group(struct pod_groups *groups, const struct pod_note *note) {
     AUTO_BUFFER(key, KEY_MAX);
     put_key(note, &key);
     if (key.failed)
@@ -111,20 +86,20 @@ static struct group *find_or_make_group(struct pod_groups *groups, const struct 
     for (size_t i = 0; i < groups->count; i++)
         if (strcmp(groups->list[i]->key, key.data) == 0)
             return groups->list[i];
-    struct group wanted = {.key = key.data,
-                           .namespace_ = note->mirror.namespace_,
-                           .name = note->mirror.name,
-                           .uid = note->mirror.uid,
-                           .reason = reason_of(note->reason),
-                           .kind = note->mirror.kind,
-                           .warning = note->warning};
-    struct group *group = make_room(groups) ? struct_copy_with_texts(&wanted, sizeof wanted, 5) : NULL;
+    struct pod_group wanted = {.key = key.data,
+                               .namespace_ = note->mirror.namespace_,
+                               .name = note->mirror.name,
+                               .uid = note->mirror.uid,
+                               .reason = reason_of(note->reason),
+                               .kind = note->mirror.kind,
+                               .warning = note->warning};
+    struct pod_group *group = make_room(groups) ? struct_copy_with_texts(&wanted, sizeof wanted, 5) : NULL;
     if (group)
         groups->list[groups->count++] = group;
     return group;
 }
 
-static void count_pod(struct group *group, const struct pod_note *note) {
+static void count_pod(struct pod_group *group, const struct pod_note *note) {
     uint64_t hash = text_hash(TEXT_HASH, *note->pod_uid ? note->pod_uid : note->pod);
     for (size_t i = 0; i < group->n_pods; i++)
         if (group->pods[i] == hash)
@@ -136,7 +111,7 @@ static void count_pod(struct group *group, const struct pod_note *note) {
 }
 
 bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_note *note) {
-    struct group *group = find_or_make_group(groups, note);
+    struct pod_group *group = find_or_make_group(groups, note);
     if (!group)
         return false;
     if (group->count == 0) {
@@ -157,15 +132,15 @@ static void drop_buckets(struct pod_groups *groups, int64_t now_ns) {
     for (size_t i = 0; i < groups->n_buckets; i++)
         if (groups->buckets[i].full_ns > now_ns)
             groups->buckets[kept++] = groups->buckets[i];
-    groups->n_buckets = kept < BUCKETS_MAX ? kept : 0;
+    groups->n_buckets = kept < POD_GROUPS_BUCKETS ? kept : 0;
 }
 
-static bool take_token(struct pod_groups *groups, const struct group *group, int64_t now_ns) {
+static bool take_token(struct pod_groups *groups, const struct pod_group *group, int64_t now_ns) {
     uint64_t hash = text_hash(text_hash(text_hash(groups->seed, group->uid), "/"), group->reason);
     size_t i = 0;
     while (i < groups->n_buckets && groups->buckets[i].hash != hash)
         i++;
-    if (i == BUCKETS_MAX) {
+    if (i == POD_GROUPS_BUCKETS) {
         drop_buckets(groups, now_ns);
         i = groups->n_buckets;
     }
@@ -174,7 +149,7 @@ static bool take_token(struct pod_groups *groups, const struct group *group, int
     return bucket_take(&groups->buckets[i].full_ns, now_ns, POD_GROUPS_TOKEN_NS, POD_GROUPS_BURST);
 }
 
-static void send_report(const struct group *group, void (*report)(void *ctx, const struct pod_report *report),
+static void send_report(const struct pod_group *group, void (*report)(void *ctx, const struct pod_report *report),
                         void *ctx) {
     AUTO_TEXT text =
         group->n_pods == 1 && !group->more_pods
@@ -193,7 +168,7 @@ int64_t pod_groups_tick(struct pod_groups *groups, int64_t now_ns,
         return groups->next_ns;
     groups->next_ns = CLOCK_NEVER;
     for (size_t i = 0; i < groups->count; i++) {
-        struct group *group = groups->list[i];
+        struct pod_group *group = groups->list[i];
         if (group->at_ns <= now_ns && group->count == 0) {
             forget(groups, i--);
             continue;
