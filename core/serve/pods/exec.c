@@ -30,6 +30,7 @@ struct exec_session {
     struct web_call *call;
     struct target target;
     struct tunnel *tunnel;
+    char protocols[64]; // a list
     int client;
     struct pipe { // one direction
         size_t start, end;
@@ -129,26 +130,26 @@ static void relay(struct exec_session *session) {
 
 // Session ----------------------------------------------------------------------------------------------------------
 
-// The known ones of the client's subprotocols (k8s.io/apimachinery remotecommand), as a list; free().
-static char *subprotocols(const struct web_call *call) {
+// The known ones of the client's subprotocols (k8s.io/apimachinery remotecommand).
+static void read_protocols(struct exec_session *session) {
     static const char *const known[] = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
-    const char *given = web_header(call, "Sec-WebSocket-Protocol");
-    AUTO_BUFFER(out, 256);
-    buffer_text(&out, "");
-    for (size_t i = 0; given && i < sizeof known / sizeof known[0]; i++)
+    const char *given = web_header(session->call, "Sec-WebSocket-Protocol");
+    for (size_t i = 0; given && i < sizeof known / sizeof known[0]; i++) {
+        size_t len = strlen(session->protocols);
         if (strstr(given, known[i]))
-            buffer_printf(&out, "%s%s", out.len > 0 ? ", " : "", known[i]);
-    return buffer_take(&out, NULL);
+            snprintf(session->protocols + len, sizeof session->protocols - len, "%s%s", len > 0 ? ", " : "", known[i]);
+    }
 }
 
-static struct error *check_upgrade(const struct web_call *call) {
+static struct error *check_upgrade(struct exec_session *session) {
+    const struct web_call *call = session->call;
     const char *upgrade = web_header(call, "Upgrade"), *key = web_header(call, "Sec-WebSocket-Key");
     const char *version = web_header(call, "Sec-WebSocket-Version");
-    AUTO_TEXT protocols = subprotocols(call);
+    read_protocols(session);
     if (!upgrade || strcasecmp(upgrade, "websocket") != 0 || !key || !websocket_key_is_valid(key) || !version ||
         strcmp(version, "13") != 0)
         return error_new(ERROR_INVALID, "exec is a WebSocket: expected the headers of its handshake, version 13");
-    if (!protocols || *protocols == '\0')
+    if (!*session->protocols)
         return error_new(ERROR_INVALID, "found no subprotocol, expected v5.channel.k8s.io or v4.channel.k8s.io in "
                                         "Sec-WebSocket-Protocol");
     if (!web_parameter(call, "command"))
@@ -216,17 +217,15 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
     const struct web_call *call = session->call;
     const struct pod *pod = NULL;
     const struct pod_container *container = NULL;
+    TRY(check_upgrade(session));
     TRY(target_open_pods(call, &session->target));
     TRY(target_pod(&session->target, web_text(call, "pod"), &pod));
     TRY(target_container(pod, web_text(call, "container"), &container));
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     TRY(make_path(call, &session->target, pod, container, &path));
-    AUTO_TEXT protocols = subprotocols(call);
-    AUTO_TEXT headers = protocols
-                            ? text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                                          "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n",
-                                          web_header(call, "Sec-WebSocket-Key"), protocols)
-                            : NULL;
+    AUTO_TEXT headers = text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                    "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n",
+                                    web_header(call, "Sec-WebSocket-Key"), session->protocols);
     if (!headers)
         return error_no_memory();
     log_session(session, pod, container);
@@ -295,7 +294,6 @@ static struct error *accept_client(struct exec_session *session, const struct tu
 }
 
 struct error *serve_exec(struct web_call *call) {
-    TRY(check_upgrade(call));
     struct tunnel_answer answer = {.status = 0};
     struct exec_session *session = calloc(1, sizeof *session);
     if (!session)
