@@ -79,12 +79,7 @@ static struct served_connection *find_connection(struct connections *connections
 }
 
 size_t connections_limit(enum connection_kind kind) {
-    static const size_t limits[] = {[CONNECTION_SHORT] = CONNECTIONS_OPEN_MAX,
-                                    [CONNECTION_LOGS] = CONNECTIONS_LOGS,
-                                    [CONNECTION_EXEC] = CONNECTIONS_EXEC,
-                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH,
-                                    [CONNECTION_REVIEW] = CONNECTIONS_REVIEW};
-    return limits[kind];
+    return kind == CONNECTION_SHORT ? CONNECTIONS_OPEN_MAX : CONNECTIONS_LASTING;
 }
 
 bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {

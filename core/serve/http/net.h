@@ -63,13 +63,11 @@ void turnstile_leave(struct turnstile *turnstile);
 #define CONNECTION_TIMEOUT_S 20 // for a request and the answer
 
 enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH, CONNECTION_REVIEW };
-#define CONNECTIONS_LOGS ((size_t)64)
-#define CONNECTIONS_EXEC ((size_t)64)
-#define CONNECTIONS_WATCH ((size_t)64)
-#define CONNECTIONS_REVIEW ((size_t)64) // wait for the review of their token; of one network at most half
-#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH)
+#define CONNECTIONS_LASTING ((size_t)64) // of each other kind
+// Wait for the review of their token; of one network at most half.
+#define CONNECTIONS_REVIEW CONNECTIONS_LASTING
 // Including those being closed.
-#define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS + CONNECTIONS_REVIEW)
+#define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + 4 * CONNECTIONS_LASTING)
 
 struct served_connection {
     int fd;

@@ -49,14 +49,13 @@ static unsigned page_ui(struct http_server *server, struct buffer *body) {
     return MHD_HTTP_OK;
 }
 
-static const struct route probes[] = {
+#define PROBES 4 // the first routes, which exist without the API too
+
+static const struct route routes[] = {
     {.path = "/healthz", .page = HTTP_LIVE, .content_type = WEB_TEXT, .make = page_health},
     {.path = "/livez", .page = HTTP_LIVE, .content_type = WEB_TEXT, .make = page_health},
     {.path = "/readyz", .page = HTTP_READY, .content_type = WEB_TEXT, .make = page_ready},
     {.path = "/metrics", .page = HTTP_METRICS, .content_type = METRICS_CONTENT_TYPE, .make = page_metrics},
-};
-
-static const struct route api[] = {
     {.path = "/", .content_type = WEB_HTML, .make = page_ui},
     {.path = "/api/v1/status", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/workers", .access = ACCESS_WHARF, .serve = serve_api},
@@ -70,18 +69,12 @@ static const struct route api[] = {
     {.path = "/api/v1/exec/", .segments = 3, .access = ACCESS_EXEC, .kind = CONNECTION_EXEC, .serve = serve_exec},
 };
 
-static const struct route *find_route(const struct route *routes, size_t count, const char *path) {
+const struct route *route_find(const char *path, bool with_api) {
+    size_t count = with_api ? sizeof routes / sizeof routes[0] : PROBES;
     for (size_t i = 0; i < count; i++)
         if (routes[i].segments > 0 ? text_has_prefix(path, routes[i].path) : strcmp(path, routes[i].path) == 0)
             return &routes[i];
     return NULL;
-}
-
-const struct route *route_find(const char *path, bool with_api) {
-    const struct route *route = find_route(probes, sizeof probes / sizeof probes[0], path);
-    if (!route && with_api)
-        route = find_route(api, sizeof api / sizeof api[0], path);
-    return route;
 }
 
 bool route_split(char *rest, size_t count, const char **segments) {

@@ -79,22 +79,17 @@ static struct error *read_key(const char *file, struct certificate *out) {
     return code == GNUTLS_E_SUCCESS ? NULL : file_error(file, code);
 }
 
-static bool key_id(gnutls_pubkey_t key, unsigned char id[64], size_t *len) {
-    *len = 64;
-    return gnutls_pubkey_get_key_id(key, GNUTLS_KEYID_USE_SHA256, id, len) == GNUTLS_E_SUCCESS;
-}
-
 static bool is_pair(const struct certificate *certificate) {
     unsigned char ids[2][64];
-    size_t lens[2];
-    gnutls_pubkey_t own;
-    if (gnutls_pubkey_init(&own) != GNUTLS_E_SUCCESS)
+    size_t lens[2] = {sizeof ids[0], sizeof ids[1]};
+    gnutls_pubkey_t keys[2] = {NULL, certificate->chain[0].pubkey};
+    if (gnutls_pubkey_init(&keys[0]) != GNUTLS_E_SUCCESS)
         return false;
-    bool same = gnutls_pubkey_import_privkey(own, certificate->key, 0, 0) == GNUTLS_E_SUCCESS &&
-                key_id(own, ids[0], &lens[0]) && key_id(certificate->chain[0].pubkey, ids[1], &lens[1]) &&
-                lens[0] == lens[1] && memcmp(ids[0], ids[1], lens[0]) == 0;
-    gnutls_pubkey_deinit(own);
-    return same;
+    bool ok = gnutls_pubkey_import_privkey(keys[0], certificate->key, 0, 0) == GNUTLS_E_SUCCESS;
+    for (size_t i = 0; i < 2; i++)
+        ok = ok && gnutls_pubkey_get_key_id(keys[i], GNUTLS_KEYID_USE_SHA256, ids[i], &lens[i]) == GNUTLS_E_SUCCESS;
+    gnutls_pubkey_deinit(keys[0]);
+    return ok && lens[0] == lens[1] && memcmp(ids[0], ids[1], lens[0]) == 0;
 }
 
 static struct error *load_certificate(const struct tls *tls, struct certificate **out) {
