@@ -24,15 +24,18 @@ void cluster_threads_lost(struct host *host, size_t first) {
             post_lost(host, host->clusters[c], first, stats->clusters[c].watches[0].problem);
 }
 
-static void report_failure(struct host *host, struct host_cluster *cluster, const struct error *error,
-                           struct moment now) {
+// Takes the error; NULL is allowed.
+static void handle_failure(struct host *host, struct host_cluster *cluster, struct error *error, struct moment now) {
     bool has = cluster->thread;
+    if (!error)
+        return;
     log_fields(LOG_ERROR,
                has ? "the new credentials of the worker cannot be used, the former ones are still in use"
                    : "worker cannot be used",
                {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
     if (!has)
         post_lost(host, cluster, 0, error->message);
+    error_free(error);
     if (cluster->reopen) // changed meanwhile
         return;
     int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
@@ -42,6 +45,8 @@ static void report_failure(struct host *host, struct host_cluster *cluster, cons
 }
 
 static void begin_to_close(struct host *host, struct cluster_thread *thread) {
+    if (!thread)
+        return;
     thread->next = host->closing;
     host->closing = thread;
     cluster_thread_close(thread); // after a failure, cluster_threads_reap tries again
@@ -56,13 +61,11 @@ static void use_opened(struct host *host, struct host_cluster *cluster, struct c
         return;
     }
     log_fields(LOG_INFO, "the connection is replaced", {"cluster", cluster->name}, {"from", cluster->spec.origin_text});
-    if (cluster->replacement)
-        begin_to_close(host, cluster->replacement);
+    begin_to_close(host, cluster->replacement);
     cluster->replacement = thread;
     if (cluster->thread)
         cluster->replaced = cluster->thread;
-    if (cluster->thread)
-        begin_to_close(host, TAKE(cluster->thread));
+    begin_to_close(host, TAKE(cluster->thread));
 }
 
 static void switch_over(struct host_cluster *cluster) {
@@ -79,13 +82,11 @@ static void handle_opening(struct host *host, struct host_cluster *cluster, stru
     if (!cluster->opening || !cluster_thread_is_open(cluster->opening, &error))
         return;
     struct cluster_thread *thread = TAKE(cluster->opening);
-    if (error) {
+    if (error)
         cluster_thread_free(thread);
-        report_failure(host, cluster, error, now);
-    } else {
+    else
         use_opened(host, cluster, thread);
-    }
-    error_free(error);
+    handle_failure(host, cluster, error, now);
 }
 
 void cluster_threads_open(struct host *host, struct host_cluster *cluster, struct moment now) {
@@ -102,9 +103,7 @@ void cluster_threads_open(struct host *host, struct host_cluster *cluster, struc
     cluster->reopen = false;
     cluster->open_at_ns = CLOCK_NEVER;
     struct error *error = cluster_thread_begin(host, cluster->index, cluster->name, &cluster->spec, &cluster->opening);
-    if (error)
-        report_failure(host, cluster, error, now);
-    error_free(error);
+    handle_failure(host, cluster, error, now);
 }
 
 bool cluster_threads_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
@@ -122,12 +121,9 @@ void cluster_threads_recheck(struct host_cluster *cluster) {
 }
 
 void cluster_threads_close(struct host *host, struct host_cluster *cluster) {
-    if (cluster->thread)
-        begin_to_close(host, TAKE(cluster->thread));
-    if (cluster->replacement)
-        begin_to_close(host, TAKE(cluster->replacement));
-    if (cluster->opening)
-        begin_to_close(host, TAKE(cluster->opening));
+    begin_to_close(host, TAKE(cluster->thread));
+    begin_to_close(host, TAKE(cluster->replacement));
+    begin_to_close(host, TAKE(cluster->opening));
     cluster->replaced = NULL;
     cluster->open_at_ns = CLOCK_NEVER;
 }
