@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 static const struct flag flags[] = {
-    {.name = "objects",
-     .argument = "DIR",
-     .help = "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
-             "without a kind are steps of its life: a status of its mirror, a patch by a user"},
-    {.name = "settings", .argument = "FILE", .help = "the adapter's settings, YAML"},
-    {.name = "save", .argument = "DIR", .help = "write an object that reproduces each finding into this folder"},
-    {.name = "quiet", .letter = 'q', .help = "print only findings, warnings and the summary"},
-    {.name = "verbose", .letter = 'v', .help = "print messages and all fields in the lives of the objects"},
+    VALUE_FLAG("objects", 0, "DIR",
+               "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
+               "without a kind are steps of its life: a status of its mirror, a patch by a user"),
+    VALUE_FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    VALUE_FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    FLAG("quiet", 'q', "print only findings, warnings and the summary"),
+    FLAG("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
 
 // Where the kit is, relative to the folder of this program: as built, and as installed.
@@ -58,17 +57,10 @@ static struct error *run_kit(struct call *call) {
                      folder, places[0], folder, places[1]);
 }
 
-const struct subcommand subcommand_adapter = {
-    .name = "adapter",
-    .run = run_kit,
-    .own_flags = true,
-    .operand = "test FILE.so",
-    .flags = flags,
-    .n_flags = COUNT(flags),
-    .summary = "test an adapter (for its author)",
-    .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
-            "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
-            "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
-            "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
-            "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
-};
+SUBCOMMAND(adapter, run_kit, "test an adapter (for its author)",
+           "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
+           "generated from the declarations of its kinds, and on damaged variants of both. Reports which rules of\n"
+           "<wharf/adapter.h> the adapter violates, and where the header states them. With objects, also shows the\n"
+           "phase after each step of their lives and which changes were carried, and warns of rules and pointers\n"
+           "that match nothing. Exits with 0 if there are no findings, else with 1.\n",
+           .own_flags = true, .operand = "test FILE.so", FLAGS(flags));

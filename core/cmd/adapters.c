@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG, ADAPTERS, N_FLAGS };
+enum { CONFIG, ADAPTERS };
 
 static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
 
@@ -47,14 +47,9 @@ static struct error *run_adapters(struct call *call) {
     return setup_use(call, print_table);
 }
 
-const struct subcommand subcommand_adapters = {
-    .name = "adapters",
-    .run = run_adapters,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "list the adapters and their kinds",
-    .text = "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
-            "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
-            "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
-            "loaded.\n",
-};
+SUBCOMMAND(adapters, run_adapters, "list the adapters and their kinds",
+           "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
+           "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
+           "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
+           "loaded.\n",
+           FLAGS(flags));

@@ -14,19 +14,18 @@
 
 #include <stdlib.h>
 
-enum { CONFIG, ADAPTERS, ONLINE, NAMESPACED, N_FLAGS };
+enum { CONFIG, ADAPTERS, ONLINE, NAMESPACED };
 
 static const struct flag flags[] = {
     [CONFIG] = FLAG_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
-    [ONLINE] = {.name = "online",
-                .help = "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
-                        "permissions that the host needs; workers come from the same sources as those of\n"
-                        "the host"},
-    [NAMESPACED] = {.name = "namespaced",
-                    .argument = "A,B",
-                    .help = "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
-                            "--namespaced grants"},
+    [ONLINE] = FLAG("online", 0,
+                    "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
+                    "permissions that the host needs; workers come from the same sources as those of\n"
+                    "the host"),
+    [NAMESPACED] = VALUE_FLAG("namespaced", 0, "A,B",
+                              "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
+                              "--namespaced grants"),
 };
 
 struct check {
@@ -221,12 +220,7 @@ static struct error *run_check(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_check = {
-    .name = "check",
-    .run = run_check,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "check the configuration, kubeconfigs and adapters",
-    .text = "Reads the configuration with each of its kubeconfigs and certificates, and loads every adapter.\n"
-            "Reports each problem on its own line on stderr. Exits with 0 if there are none, else with 1.\n",
-};
+SUBCOMMAND(check, run_check, "check the configuration, kubeconfigs and adapters",
+           "Reads the configuration with each of its kubeconfigs and certificates, and loads every adapter.\n"
+           "Reports each problem on its own line on stderr. Exits with 0 if there are none, else with 1.\n",
+           FLAGS(flags));

@@ -8,15 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMESPACE, OUTPUT, REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
+enum { NAMESPACE, OUTPUT };
 static const struct flag flags[] = {
     [NAMESPACE] = FLAG_NAMESPACE,
-    [OUTPUT] = {.name = "output",
-                .letter = 'o',
-                .argument = "FORMAT",
-                .words = WORDS("json", "yaml"),
-                .help = "format of the output"},
-    [REMOTE] = REMOTE_FLAGS,
+    [OUTPUT] = VALUE_FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
 };
 
 static const char *text_of(const struct json *item, const char *key) {
@@ -85,16 +80,8 @@ static struct error *run_explain(struct call *call) {
     return yaml >= 0 ? document_print(explanation, yaml) : print_explanation(explanation);
 }
 
-const struct subcommand subcommand_explain = {
-    .name = "explain",
-    .run = run_explain,
-    .operand = OPERAND_OBJECT,
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "explain where a workload is, and why",
-    .text =
-        "Prints whether the object is delegated to this host, and if not, why; each attempt with its worker, times\n"
-        "and outcome; the reason for which the workload waits and until when; for each worker, why it accepts the\n"
-        "workload or not; and suggestions.\n",
-};
+SUBCOMMAND(explain, run_explain, "explain where a workload is, and why",
+           "Prints whether the object is delegated to this host, and if not, why; each attempt with its worker, times\n"
+           "and outcome; the reason for which the workload waits and until when; for each worker, why it accepts the\n"
+           "workload or not; and suggestions.\n",
+           .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(flags));

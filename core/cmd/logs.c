@@ -7,18 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NAMESPACE,
-    FOLLOW,
-    ALL_PODS,
-    POD,
-    CONTAINER,
-    TAIL,
-    SINCE,
-    TIMESTAMPS,
-    REMOTE,
-    N_FLAGS = REMOTE + REMOTE_N_FLAGS
-};
+enum { NAMESPACE, FOLLOW, ALL_PODS, POD, CONTAINER, TAIL, SINCE, TIMESTAMPS };
 static bool is_number(const char *text) {
     int64_t number = 0;
     return text_to_int64(text, &number);
@@ -26,23 +15,14 @@ static bool is_number(const char *text) {
 
 static const struct flag flags[] = {
     [NAMESPACE] = FLAG_NAMESPACE,
-    [FOLLOW] = {.name = "follow",
-                .letter = 'f',
-                .help = "continue until the workload has finished, also with pods that start later"},
-    [ALL_PODS] = {.name = "all-pods", .help = "logs of all pods, each line with its pod and container"},
-    [POD] = {.name = "pod", .argument = "NAME", .help = "this pod (default: the newest one that runs or ran)"},
-    [CONTAINER] = {.name = "container",
-                   .letter = 'c',
-                   .argument = "NAME",
-                   .help = "this container (default: the pod's default container)"},
-    [TAIL] = {.name = "tail",
-              .argument = "LINES",
-              .check = is_number,
-              .expected = "a number of lines",
-              .help = "only the last lines (default: all)"},
-    [SINCE] = {.name = "since", .argument = "DURATION", CHECK_DURATION, .help = "only lines newer than this age"},
-    [TIMESTAMPS] = {.name = "timestamps", .help = "print the time of each line"},
-    [REMOTE] = REMOTE_FLAGS,
+    [FOLLOW] = FLAG("follow", 'f', "continue until the workload has finished, also with pods that start later"),
+    [ALL_PODS] = FLAG("all-pods", 0, "logs of all pods, each line with its pod and container"),
+    [POD] = VALUE_FLAG("pod", 0, "NAME", "this pod (default: the newest one that runs or ran)"),
+    [CONTAINER] = VALUE_FLAG("container", 'c', "NAME", "this container (default: the pod's default container)"),
+    [TAIL] = VALUE_FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number,
+                        .expected = "a number of lines"),
+    [SINCE] = VALUE_FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
+    [TIMESTAMPS] = FLAG("timestamps", 0, "print the time of each line"),
 };
 
 static struct error *make_path(struct call *call, struct buffer *path) {
@@ -82,15 +62,8 @@ static struct error *run_logs(struct call *call) {
     return remote_stream(call->remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
 }
 
-const struct subcommand subcommand_logs = {
-    .name = "logs",
-    .run = run_logs,
-    .operand = OPERAND_OBJECT,
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "print the logs of a workload's pods",
-    .text = "Prints the log of a pod of the workload's mirror, in its worker. The caller needs no\n"
-            "credentials there, but the right to get pods/log in the workload's namespace of the management cluster.\n"
-            "Works until the mirror is deleted, mirrorRetention after its end. The name of the pod goes to stderr.\n",
-};
+SUBCOMMAND(logs, run_logs, "print the logs of a workload's pods",
+           "Prints the log of a pod of the workload's mirror, in its worker. The caller needs no\n"
+           "credentials there, but the right to get pods/log in the workload's namespace of the management cluster.\n"
+           "Works until the mirror is deleted, mirrorRetention after its end. The name of the pod goes to stderr.\n",
+           .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(flags));

@@ -9,27 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAN, N_HELP_FLAGS };
+enum { MAN };
 
 static const struct flag help_flags[] = {
-    [MAN] = {.name = "man",
-             .argument = "DIR",
-             .help = "write a manual page of each command, or of COMMAND, into this folder"},
+    [MAN] = VALUE_FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
 };
 
 static struct error *run_help(struct call *call);
 
-static const struct subcommand subcommand_help = {
-    .name = "help",
-    .run = run_help,
-    .operand = "[configuration [KEY]|COMMAND]",
-    .flags = help_flags,
-    .n_flags = N_HELP_FLAGS,
-    .summary = "print help, also for one command",
-    .text =
-        "Prints help for all commands or for one; with configuration, the keys of the configuration file, or KEY and\n"
-        "the keys below it.\n",
-};
+static SUBCOMMAND(
+    help, run_help, "print help, also for one command",
+    "Prints help for all commands or for one; with configuration, the keys of the configuration file, or KEY and\n"
+    "the keys below it.\n",
+    .operand = "[configuration [KEY]|COMMAND]", FLAGS(help_flags));
 
 const struct subcommand *const main_commands[] = {&subcommand_run,        &subcommand_check,
                                                   &subcommand_adapters,   &subcommand_plan,
@@ -73,13 +65,12 @@ static struct error *unknown_command(const char *name) {
 }
 
 static struct error *unknown_flag(const char *flag) {
+    const struct flag *known;
     for (size_t i = 0; i < N_COMMANDS; i++)
-        for (size_t j = 0; j < main_commands[i]->n_flags; j++) {
-            const char *name = main_commands[i]->flags[j].name;
-            if (name && strncmp(flag, "--", 2) == 0 && strcmp(flag + 2, name) == 0)
+        for (size_t j = 0; (known = flags_at(main_commands[i], j)); j++)
+            if (known->name && strncmp(flag, "--", 2) == 0 && strcmp(flag + 2, known->name) == 0)
                 return error_new(ERROR_USAGE, "unknown flag: %s, did you mean \"wharf %s %s\"?", flag,
                                  main_commands[i]->name, flag);
-        }
     return error_new(ERROR_USAGE, "unknown flag: %s", flag);
 }
 

@@ -26,6 +26,13 @@ struct flag {
     bool (*check)(const char *text); // whether the value is valid; NULL: any value is
     const char *expected;            // by `check`, for its message: "the name of a namespace"
 };
+// Rows of a command's flags; further members follow.
+#define FLAG(long_name, short_name, description, ...)                                                                  \
+    { .name = (long_name), .letter = (short_name), .help = (description), __VA_ARGS__ }
+#define VALUE_FLAG(long_name, short_name, placeholder, description, ...)                                               \
+    FLAG(long_name, short_name, description, .argument = (placeholder), __VA_ARGS__)
+#define FLAGS(rows) .flags = (rows), .n_flags = COUNT(rows)
+
 #define WORDS(...)                                                                                                     \
     (const char *const[]) {                                                                                            \
         __VA_ARGS__, NULL                                                                                              \
@@ -35,39 +42,24 @@ struct flag {
 #define CHECK_ACCOUNT .check = text_is_dns_label, .expected = "the name of a ServiceAccount"
 #define CHECK_DURATION .check = flags_is_duration, .expected = "a duration, as in 30m"
 
-#define FLAG_CONFIG                                                                                                    \
-    { .name = "config", .argument = "FILE", .fallback = "/etc/wharf/wharf.yaml", .help = "the configuration file" }
-#define FLAG_ADAPTERS                                                                                                  \
-    { .name = "adapters", .argument = "DIR", .help = "use this directory instead of adapters.directory" }
-
-#define FLAG_KUBECONFIG                                                                                                \
-    { .name = "kubeconfig", .argument = "FILE", .help = "your kubeconfig (default KUBECONFIG, else ~/.kube/config)" }
+#define FLAG_CONFIG VALUE_FLAG("config", 0, "FILE", "the configuration file", .fallback = "/etc/wharf/wharf.yaml")
+#define FLAG_ADAPTERS VALUE_FLAG("adapters", 0, "DIR", "use this directory instead of adapters.directory")
+#define FLAG_KUBECONFIG VALUE_FLAG("kubeconfig", 0, "FILE", "your kubeconfig (default KUBECONFIG, else ~/.kube/config)")
 #define FLAG_MANAGEMENT_CONTEXT                                                                                        \
-    {                                                                                                                  \
-        .name = "management-context", .argument = "CONTEXT",                                                           \
-        .help = "the management cluster's context (default: that of --config, else the current one)"                   \
-    }
+    VALUE_FLAG("management-context", 0, "CONTEXT",                                                                     \
+               "the management cluster's context (default: that of --config, else the current one)")
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
-    {                                                                                                                  \
-        .name = "management-kubeconfig", .argument = "FILE",                                                           \
-        .help = "the management cluster's kubeconfig, if another file than --kubeconfig"                               \
-    }
+    VALUE_FLAG("management-kubeconfig", 0, "FILE",                                                                     \
+               "the management cluster's kubeconfig, if another file than --kubeconfig")
 #define FLAG_ACCOUNT                                                                                                   \
-    {                                                                                                                  \
-        .name = "account", .argument = "NAME", .fallback = "wharf", CHECK_ACCOUNT,                                     \
-        .help = "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                     \
-                "cluster need different accounts"                                                                      \
-    }
+    VALUE_FLAG("account", 0, "NAME",                                                                                   \
+               "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                      \
+               "cluster need different accounts",                                                                      \
+               .fallback = "wharf", CHECK_ACCOUNT)
 #define FLAG_HOST_NAMESPACE                                                                                            \
-    {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAMESPACE", CHECK_NAMESPACE,                                  \
-        .help = "the host's own namespace (default: the configuration's, else wharf-system)"                           \
-    }
-#define FLAG_NAMESPACE                                                                                                 \
-    {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAME",                                                        \
-        .help = "namespace of the workload (default: the context's)"                                                   \
-    }
+    VALUE_FLAG("namespace", 'n', "NAMESPACE",                                                                          \
+               "the host's own namespace (default: the configuration's, else wharf-system)", CHECK_NAMESPACE)
+#define FLAG_NAMESPACE VALUE_FLAG("namespace", 'n', "NAME", "namespace of the workload (default: the context's)")
 
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"
@@ -75,7 +67,8 @@ struct flag {
 // A parsed command line, and the result of the command.
 struct call {
     const struct subcommand *command;
-    const char *values[FLAGS_MAX]; // of the flags; NULL: not given; "": a flag without a value is given
+    const char *values[FLAGS_MAX]; // of the flags, in the order of flags_at; NULL: not given; "": a flag without a
+                                   // value is given
     const char *operand[2];
     char *object;                // "job/train" of an operand OPERAND_OBJECT
     char **rest;                 // the arguments after "--", ends with NULL; NULL: there is no "--"
@@ -92,11 +85,16 @@ struct subcommand {
     const char *const *operand_words; // the allowed operands, as `words` of a flag
     const struct flag *flags;
     size_t n_flags;
-    bool asks_host; // has REMOTE_FLAGS, by which call->remote is opened before `run`
+    bool asks_host; // has remote_flags too, by which call->remote is opened before `run`
     bool own_flags; // parses call->rest, the whole line, itself
     const char *summary;
     const char *text;
 };
+// Defines subcommand_NAME; further members follow.
+#define SUBCOMMAND(word, function, purpose, description, ...)                                                          \
+    const struct subcommand subcommand_##word = {                                                                      \
+        .name = #word, .run = (function), .summary = (purpose), .text = (description), __VA_ARGS__}
+#define ASKS_HOST .asks_host = true
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
     subcommand_init, subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain,
@@ -108,7 +106,8 @@ extern const struct subcommand *const main_commands[];
 const struct subcommand *main_find_command(const char *name); // NULL: unknown
 
 // line/flags.c
-extern const struct flag flag_help; // --help, which each command has
+// The command's own flags, those for the host if it asks the host, and --help at last; NULL beyond.
+const struct flag *flags_at(const struct subcommand *command, size_t index);
 // Reads the arguments, which end with NULL, into call->values, operand and rest; ERROR_USAGE for anything else.
 struct error *flags_read(struct call *call, char **arguments);
 // The same without checking values, up to the first argument that is wrong.

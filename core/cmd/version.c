@@ -17,10 +17,6 @@ static struct error *run_version(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_version = {
-    .name = "version",
-    .run = run_version,
-    .summary = "print the version",
-    .text =
-        "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n",
-};
+SUBCOMMAND(
+    version, run_version, "print the version",
+    "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n");

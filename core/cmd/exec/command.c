@@ -13,17 +13,13 @@
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
 #define SUBPROTOCOLS "v5.channel.k8s.io, v4.channel.k8s.io"
 
-enum { NAMESPACE, STDIN, TTY, CONTAINER, POD, REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
+enum { NAMESPACE, STDIN, TTY, CONTAINER, POD };
 static const struct flag flags[] = {
     [NAMESPACE] = FLAG_NAMESPACE,
-    [STDIN] = {.name = "stdin", .letter = 'i', .help = "pass standard input to the command"},
-    [TTY] = {.name = "tty", .letter = 't', .help = "use a terminal"},
-    [CONTAINER] = {.name = "container",
-                   .letter = 'c',
-                   .argument = "NAME",
-                   .help = "in this container (default: the pod's default one)"},
-    [POD] = {.name = "pod", .argument = "NAME", .help = "in this pod (default: the newest one that runs)"},
-    [REMOTE] = REMOTE_FLAGS,
+    [STDIN] = FLAG("stdin", 'i', "pass standard input to the command"),
+    [TTY] = FLAG("tty", 't', "use a terminal"),
+    [CONTAINER] = VALUE_FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
+    [POD] = VALUE_FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
 };
 
 static struct error *make_path(struct call *call, const struct exec_options *options, struct buffer *path) {
@@ -106,15 +102,8 @@ static struct error *run_exec(struct call *call) {
     return error;
 }
 
-const struct subcommand subcommand_exec = {
-    .name = "exec",
-    .run = run_exec,
-    .operand = OPERAND_OBJECT " -- COMMAND",
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "run a command in a pod of a workload",
-    .text = "Runs a command in a pod of the workload's mirror, in its worker. The caller needs no\n"
-            "credentials there, but the right to create pods/exec in the workload's namespace of the management\n"
-            "cluster. Exits with the exit code of the command, or with 1 if it could not be run.\n",
-};
+SUBCOMMAND(exec, run_exec, "run a command in a pod of a workload",
+           "Runs a command in a pod of the workload's mirror, in its worker. The caller needs no\n"
+           "credentials there, but the right to create pods/exec in the workload's namespace of the management\n"
+           "cluster. Exits with the exit code of the command, or with 1 if it could not be run.\n",
+           .operand = OPERAND_OBJECT " -- COMMAND", ASKS_HOST, FLAGS(flags));

@@ -26,47 +26,29 @@
 #define OK 200U // HTTP
 #define UNAVAILABLE 503U
 
-enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG, N_FLAGS };
+enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG };
 
 static const struct flag flags[] = {
-    [ORIGIN] = {.name = "origin",
-                .argument = "NAME",
-                .required = true,
-                .check = text_is_dns_label,
-                .expected = "the origin of a host",
-                .help = "the origin of the guarded mirrors (wharf.dev/origin)"},
-    [NAMESPACE] = {.name = "namespace",
-                   .letter = 'n',
-                   .argument = "NAMESPACE",
-                   .fallback = RIGHTS_NAMESPACE,
-                   CHECK_NAMESPACE,
-                   .help = "namespace of the Leases: the host's fencing.namespace"},
-    [ACTION] = {.name = "action",
-                .argument = "ACTION",
-                .fallback = "suspend",
-                .words = WORDS("suspend", "delete"),
-                .help = "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
-                        "or delete all"},
-    [CONFIG] = {.name = "config",
-                .argument = "FILE",
-                .help = "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
-                        "directory that need no settings)"},
+    [ORIGIN] = VALUE_FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
+                          .check = text_is_dns_label, .expected = "the origin of a host"),
+    [NAMESPACE] = VALUE_FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
+                             .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
+    [ACTION] = VALUE_FLAG("action", 0, "ACTION",
+                          "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
+                          "or delete all",
+                          .fallback = "suspend", .words = WORDS("suspend", "delete")),
+    [CONFIG] = VALUE_FLAG("config", 0, "FILE",
+                          "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
+                          "directory that need no settings)"),
     [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = {.name = "adapters-enabled", .argument = "A,B", .help = "these adapters only"},
-    [KUBECONFIG] = {.name = "kubeconfig",
-                    .argument = "FILE",
-                    .help = "the worker's kubeconfig (default: the service account of the pod)"},
-    [CONTEXT] = {.name = "context",
-                 .argument = "CONTEXT",
-                 .help = "context of --kubeconfig (default: the current one)"},
-    [SERVE] = {.name = "serve",
-               .argument = "ADDRESS",
-               .help = "IP address with a port for /livez, /readyz and /metrics (default: none)"},
-    [LOG] = {.name = "log-format",
-             .argument = "FORMAT",
-             .fallback = "text",
-             .words = WORDS("text", "json"),
-             .help = "format of log lines"},
+    [ENABLED] = VALUE_FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
+    [KUBECONFIG] =
+        VALUE_FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
+    [CONTEXT] = VALUE_FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
+    [SERVE] =
+        VALUE_FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
+    [LOG] = VALUE_FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text",
+                       .words = WORDS("text", "json")),
 };
 
 struct guard_program {
@@ -238,17 +220,12 @@ static struct error *run_guard(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_guard = {
-    .name = "guard",
-    .run = run_guard,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "stop mirrors in a worker that its host has lost",
-    .text =
-        "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there. "
-        "If\n"
-        "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
-        "deletes\n"
-        "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
-        "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
-};
+SUBCOMMAND(
+    guard, run_guard, "stop mirrors in a worker that its host has lost",
+    "Runs in a worker cluster, beside the mirrors. A host with `fencing: {enabled: true}` renews a Lease there. "
+    "If\n"
+    "the host does not renew the Lease for its fenceAfter, by the guard's own clock, the guard suspends or "
+    "deletes\n"
+    "the host's mirrors, so that they do not run twice when the host reschedules their workloads. The guard acts\n"
+    "only after it has seen the Lease, and never on mirrors of another origin. docs/fencing.md has the details.\n",
+    FLAGS(flags));

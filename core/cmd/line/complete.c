@@ -36,9 +36,8 @@ static void offer_commands(struct completing *completing) {
 }
 
 static void offer_flags(struct completing *completing) {
-    for (size_t i = 0; i <= completing->call.command->n_flags; i++) {
-        const struct flag *flag =
-            i < completing->call.command->n_flags ? &completing->call.command->flags[i] : &flag_help;
+    const struct flag *flag;
+    for (size_t i = 0; (flag = flags_at(completing->call.command, i)); i++) {
         AUTO_TEXT help = strndup(flag->help, strcspn(flag->help, "\n"));
         if (flag->name)
             offer(completing, "--", flag->name, help);

@@ -72,18 +72,13 @@ static struct error *run_completion(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_completion = {
-    .name = "completion",
-    .run = run_completion,
-    .operand = "bash|zsh|fish",
-    .operand_words = WORDS("bash", "zsh", "fish"),
-    .summary = "print a script for the shell's completion",
-    .text =
-        "The script completes commands, flags and their values, and from the running host workers, kinds, namespaces\n"
-        "and names of workloads:\n"
-        "  source <(wharf completion bash)          in ~/.bashrc\n"
-        "  source <(wharf completion zsh)           in ~/.zshrc, after compinit\n"
-        "  wharf completion fish | source           in ~/.config/fish/config.fish\n"
-        "kubectl completes \"kubectl wharf\" by itself where kubectl_complete-wharf is in PATH (make install puts it\n"
-        "beside wharf).\n",
-};
+SUBCOMMAND(
+    completion, run_completion, "print a script for the shell's completion",
+    "The script completes commands, flags and their values, and from the running host workers, kinds, namespaces\n"
+    "and names of workloads:\n"
+    "  source <(wharf completion bash)          in ~/.bashrc\n"
+    "  source <(wharf completion zsh)           in ~/.zshrc, after compinit\n"
+    "  wharf completion fish | source           in ~/.config/fish/config.fish\n"
+    "kubectl completes \"kubectl wharf\" by itself where kubectl_complete-wharf is in PATH (make install puts it\n"
+    "beside wharf).\n",
+    .operand = "bash|zsh|fish", .operand_words = WORDS("bash", "zsh", "fish"));

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/cmd/remote/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,17 @@
 
 #define NAME_SIZE 64
 
-const struct flag flag_help = {.name = "help", .letter = 'h', .help = "print this help"};
+static const struct flag flag_help = FLAG("help", 'h', "print this help");
+
+const struct flag *flags_at(const struct subcommand *command, size_t index) {
+    size_t n_remote = command->asks_host ? REMOTE_N_FLAGS : 0;
+    if (index < command->n_flags)
+        return &command->flags[index];
+    index -= command->n_flags;
+    if (index < n_remote)
+        return &remote_flags[index];
+    return index == n_remote ? &flag_help : NULL;
+}
 
 // "--config", or "-f" for a flag without a name.
 static void spell(const struct flag *flag, char out[NAME_SIZE]) {
@@ -49,18 +60,19 @@ struct error *flags_wrong_word(const char *before, const char *found, const char
 
 // The flag that was probably meant: the only one with this prefix, or the most similar one.
 static const char *meant_by(const struct subcommand *command, const char *word) {
-    const char *names[FLAGS_MAX + 1];
+    const char *names[FLAGS_MAX];
     const char *begins = NULL;
     size_t count = 0, n_begins = 0;
-    for (size_t i = 0; i < command->n_flags; i++)
-        if (command->flags[i].name)
-            names[count++] = command->flags[i].name;
-    names[count++] = flag_help.name;
-    for (size_t i = 0; i < count; i++)
-        if (*word != '\0' && text_has_prefix(names[i], word)) {
-            begins = names[i];
+    const struct flag *flag;
+    for (size_t i = 0; (flag = flags_at(command, i)); i++) {
+        if (!flag->name)
+            continue;
+        names[count++] = flag->name;
+        if (*word != '\0' && text_has_prefix(flag->name, word)) {
+            begins = flag->name;
             n_begins++;
         }
+    }
     return n_begins == 1 ? begins : suggest(word, names, count);
 }
 
@@ -72,19 +84,19 @@ static struct error *unknown_flag(const struct subcommand *command, const char *
                      meant ? meant : "", meant ? "?" : "");
 }
 
-// `name` NULL: by letter.
-static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter) {
-    for (size_t i = 0; i <= command->n_flags; i++) {
-        const struct flag *flag = i < command->n_flags ? &command->flags[i] : &flag_help;
+// `name` NULL: by letter. NULL: there is none.
+static const struct flag *find_flag(const struct subcommand *command, const char *name, size_t len, char letter,
+                                    size_t *index) {
+    const struct flag *flag;
+    for (*index = 0; (flag = flags_at(command, *index)); ++*index)
         if (name ? flag->name && strlen(flag->name) == len && strncmp(flag->name, name, len) == 0
                  : flag->letter == letter)
-            return flag;
-    }
-    return NULL;
+            break;
+    return flag;
 }
 
 // `value` NULL: none follows.
-static struct error *set_value(struct call *call, const struct flag *flag, const char *value) {
+static struct error *set_value(struct call *call, const struct flag *flag, const char **place, const char *value) {
     char name[NAME_SIZE];
     spell(flag, name);
     if (flag->argument && !value)
@@ -96,7 +108,6 @@ static struct error *set_value(struct call *call, const struct flag *flag, const
     call->help |= flag == &flag_help;
     if (call->help)
         return NULL;
-    const char **place = &call->values[flag - call->command->flags];
     if (flag->argument && *place)
         return error_new(ERROR_USAGE, "flag given twice: %s", name);
     *place = value ? value : "";
@@ -109,14 +120,15 @@ static struct error *read_flag(struct call *call, const char *argument, char ***
     bool is_long = argument[1] == '-';
     size_t len = is_long ? strcspn(argument + 2, "=") : 1;
     for (const char *at = argument + 1 + is_long; !error && *at != '\0' && !call->help; at += len) {
-        const struct flag *flag = find_flag(call->command, is_long ? at : NULL, len, *at);
+        size_t index;
+        const struct flag *flag = find_flag(call->command, is_long ? at : NULL, len, *at, &index);
         if (!flag)
             return unknown_flag(call->command, argument);
         const char *value = at[len] == '\0' ? NULL : is_long ? at + len + 1 : flag->argument ? at + len : NULL;
         bool ends = value || is_long || flag->argument;
         if (!value && flag->argument && **next)
             value = *(*next)++;
-        error = set_value(call, flag, value);
+        error = set_value(call, flag, &call->values[index], value);
         if (ends)
             break;
     }
@@ -232,14 +244,15 @@ struct error *flags_read(struct call *call, char **arguments) {
     struct error *error = flags_parse(call, arguments);
     if (call->help || call->command->own_flags)
         return error;
-    for (size_t i = 0; !error && i < call->command->n_flags; i++)
-        error = check_flag(&call->command->flags[i], &call->values[i]);
+    const struct flag *flag;
+    for (size_t i = 0; !error && (flag = flags_at(call->command, i)); i++)
+        error = check_flag(flag, &call->values[i]);
     return error ? error : check_operand(call);
 }
 
 const char *flags_value(const struct call *call, const char *name) {
-    const struct flag *flag = find_flag(call->command, name, strlen(name), 0);
-    return flag && flag != &flag_help ? call->values[flag - call->command->flags] : NULL;
+    size_t index;
+    return find_flag(call->command, name, strlen(name), 0, &index) ? call->values[index] : NULL;
 }
 
 int flags_word(const struct call *call, size_t flag) {

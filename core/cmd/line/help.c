@@ -44,22 +44,21 @@ static void print_flag(const struct flag *flag, int width) {
 }
 
 void help_print(const struct subcommand *command) {
-    int width = width_of(&flag_help);
+    int width = 0;
+    const struct flag *flag;
     printf("%s\nUsage:\n  wharf %s", command->text, command->name);
     if (command->operand)
         printf(" %s", command->operand);
-    for (size_t i = 0; i < command->n_flags; i++) {
-        const struct flag *flag = &command->flags[i];
+    for (size_t i = 0; (flag = flags_at(command, i)); i++) {
         if (flag->required && flag->letter)
             printf(" -%c %s", flag->letter, flag->argument);
         else if (flag->required)
             printf(" --%s %s", flag->name, flag->argument);
         width = width_of(flag) > width ? width_of(flag) : width;
     }
-    printf("%s\n\nFlags:\n", command->n_flags > 0 ? " [flags]" : "");
-    for (size_t i = 0; i < command->n_flags; i++)
-        print_flag(&command->flags[i], width);
-    print_flag(&flag_help, width);
+    printf("%s\n\nFlags:\n", flags_at(command, 1) ? " [flags]" : "");
+    for (size_t i = 0; (flag = flags_at(command, i)); i++)
+        print_flag(flag, width);
 }
 
 size_t main_print_problems(const struct problems *problems) {

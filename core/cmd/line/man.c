@@ -62,8 +62,8 @@ static void put_flag(FILE *out, const struct flag *flag, const char *macro) {
 
 static void put_synopsis(FILE *out, const struct subcommand *command) {
     fprintf(out, ".Sh SYNOPSIS\n.Nm wharf Cm %s\n", command->name);
-    for (size_t i = 0; i < command->n_flags; i++) {
-        const struct flag *flag = &command->flags[i];
+    const struct flag *flag;
+    for (size_t i = 0; (flag = flags_at(command, i)) && flags_at(command, i + 1); i++) { // without --help
         struct flag shortest = {
             .name = flag->letter ? NULL : flag->name, .letter = flag->letter, .argument = flag->argument};
         put_flag(out, &shortest, flag->required ? "." : ".Op");
@@ -73,11 +73,11 @@ static void put_synopsis(FILE *out, const struct subcommand *command) {
 }
 
 static void put_flags(FILE *out, const struct subcommand *command) {
-    if (command->n_flags == 0)
+    const struct flag *flag;
+    if (!flags_at(command, 1))
         return;
     fputs(".Pp\nThe flags are:\n.Bl -tag -width Ds\n", out);
-    for (size_t i = 0; i < command->n_flags; i++) {
-        const struct flag *flag = &command->flags[i];
+    for (size_t i = 0; (flag = flags_at(command, i)) && flags_at(command, i + 1); i++) {
         put_flag(out, flag, ".It");
         AUTO_TEXT words = flag->words ? flags_list(flag->words) : NULL;
         AUTO_TEXT help = text_format("%s%s%s", flag->help, words ? ": " : "", words ? words : "");

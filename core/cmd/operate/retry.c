@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMESPACE, REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
-static const struct flag flags[] = {[NAMESPACE] = FLAG_NAMESPACE, [REMOTE] = REMOTE_FLAGS};
+enum { NAMESPACE };
+static const struct flag flags[] = {[NAMESPACE] = FLAG_NAMESPACE};
 
 static struct error *check_unfinished(const char *object, const struct json *item) {
     const char *phase = json_string_or(json_get(item, "phase"), "");
@@ -83,14 +83,7 @@ static struct error *run_retry(struct call *call) {
     return error;
 }
 
-const struct subcommand subcommand_retry = {
-    .name = "retry",
-    .run = run_retry,
-    .operand = OPERAND_OBJECT,
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "try a workload at once that waits after a rejection",
-    .text = "Sets the annotation wharf.dev/retry on the workload, with the caller's own rights. The host then forgets\n"
-            "rejections by workers, and all delays. A workload that has finished is not changed.\n",
-};
+SUBCOMMAND(retry, run_retry, "try a workload at once that waits after a rejection",
+           "Sets the annotation wharf.dev/retry on the workload, with the caller's own rights. The host then forgets\n"
+           "rejections by workers, and all delays. A workload that has finished is not changed.\n",
+           .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(flags));

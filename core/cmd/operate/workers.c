@@ -120,23 +120,15 @@ static struct error *order_find_worker(struct remote *remote, const char *worker
 #define APPLIED_AGAIN_NS (100 * CLOCK_MS)
 #define LOOK_NS (500 * CLOCK_MS) // between questions whether a worker is drained
 
-enum { REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
-static const struct flag flags[] = {[REMOTE] = REMOTE_FLAGS};
-
-enum { POLICY = N_FLAGS, TIMEOUT, NO_WAIT, N_DRAIN_FLAGS };
+enum { POLICY, TIMEOUT, NO_WAIT };
 static const struct flag drain_flags[] = {
-    [REMOTE] = REMOTE_FLAGS,
-    [POLICY] = {.name = "policy",
-                .argument = "POLICY",
-                .fallback = "finish",
-                .words = WORDS("finish", "move"),
-                .help = "let running workloads finish, or move them: delete them there, to run again in\n"
-                        "another worker"},
-    [TIMEOUT] = {.name = "timeout",
-                 .argument = "DURATION",
-                 CHECK_DURATION,
-                 .help = "the longest wait, as 30m (default: without limit)"},
-    [NO_WAIT] = {.name = "no-wait", .help = "do not wait until the worker is drained"},
+    [POLICY] = VALUE_FLAG("policy", 0, "POLICY",
+                          "let running workloads finish, or move them: delete them there, to run again in\n"
+                          "another worker",
+                          .fallback = "finish", .words = WORDS("finish", "move")),
+    [TIMEOUT] =
+        VALUE_FLAG("timeout", 0, "DURATION", "the longest wait, as 30m (default: without limit)", CHECK_DURATION),
+    [NO_WAIT] = FLAG("no-wait", 0, "do not wait until the worker is drained"),
 };
 
 struct operation {
@@ -261,40 +253,18 @@ static struct error *run_drain(struct call *call) {
     return operate(call, &operation);
 }
 
-const struct subcommand subcommand_cordon = {
-    .name = "cordon",
-    .run = run_cordon,
-    .operand = OPERAND_WORKER,
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "place nothing new in a worker",
-    .text =
-        "Running workloads stay in the worker. The order is in ConfigMap wharf-workers in the host's namespace, so\n"
-        "that it holds after a restart of the host. Returns when the host has applied the order, or with 1 after\n"
-        "15 seconds.\n",
-};
+SUBCOMMAND(cordon, run_cordon, "place nothing new in a worker",
+           "Running workloads stay in the worker. The order is in ConfigMap wharf-workers in the host's namespace, so\n"
+           "that it holds after a restart of the host. Returns when the host has applied the order, or with 1 after\n"
+           "15 seconds.\n",
+           .operand = OPERAND_WORKER, ASKS_HOST);
 
-const struct subcommand subcommand_uncordon = {
-    .name = "uncordon",
-    .run = run_uncordon,
-    .operand = OPERAND_WORKER,
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "use a worker again that was cordoned or drained",
-    .text = "Removes the worker's entry from ConfigMap wharf-workers. If the worker's configuration or Secret cordons\n"
-            "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
-};
+SUBCOMMAND(uncordon, run_uncordon, "use a worker again that was cordoned or drained",
+           "Removes the worker's entry from ConfigMap wharf-workers. If the worker's configuration or Secret cordons\n"
+           "it too, the worker stays cordoned and the command exits with 1 after 15 seconds.\n",
+           .operand = OPERAND_WORKER, ASKS_HOST);
 
-const struct subcommand subcommand_drain = {
-    .name = "drain",
-    .run = run_drain,
-    .operand = OPERAND_WORKER,
-    .asks_host = true,
-    .flags = drain_flags,
-    .n_flags = N_DRAIN_FLAGS,
-    .summary = "empty a worker, for its maintenance",
-    .text = "Cordons the worker and waits until all its workloads have finished, or with --policy move have left for\n"
-            "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
-};
+SUBCOMMAND(drain, run_drain, "empty a worker, for its maintenance",
+           "Cordons the worker and waits until all its workloads have finished, or with --policy move have left for\n"
+           "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
+           .operand = OPERAND_WORKER, ASKS_HOST, FLAGS(drain_flags));

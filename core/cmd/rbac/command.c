@@ -9,34 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT, N_FLAGS };
+enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT };
 
 static const struct flag flags[] = {
-    [FOR] = {.name = "for",
-             .argument = "CLUSTER",
-             .required = true,
-             .words = WORDS("management", "worker", "guard"),
-             .help = "the cluster of the output, or wharf guard in a worker"},
+    [FOR] = VALUE_FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
+                       .words = WORDS("management", "worker", "guard")),
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
     [ACCOUNT] = FLAG_ACCOUNT,
-    [NAMESPACED] = {.name = "namespaced",
-                    .argument = "A,B",
-                    .help = "the host may write, and read logs, only in these namespaces"},
-    [USER] = {.name = "user",
-              .argument = "NAME",
-              .check = text_is_dns_subdomain,
-              .expected = "a name like wharf",
-              .help = "grant the rights to this user as well"},
-    [WITHOUT_LOGS] = {.name = "without-logs", .help = "worker: without the rights for wharf logs"},
-    [EXEC] = {.name = "exec", .help = "worker: with the rights for wharf exec: the host may run commands in pods"},
-    [OUTPUT] = {.letter = 'o',
-                .argument = "FORMAT",
-                .fallback = "yaml",
-                .words = WORDS("yaml", "json"),
-                .help = "format of the output"},
+    [NAMESPACED] = VALUE_FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    [USER] = VALUE_FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
+                        .expected = "a name like wharf"),
+    [WITHOUT_LOGS] = FLAG("without-logs", 0, "worker: without the rights for wharf logs"),
+    [EXEC] = FLAG("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
+    [OUTPUT] =
+        VALUE_FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
 };
 
 // The documents as one v1 List.
@@ -71,14 +60,9 @@ static struct error *run_rbac(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_rbac = {
-    .name = "rbac",
-    .run = run_rbac,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "print the permissions that the host needs",
-    .text =
-        "Prints the ServiceAccount, roles and bindings that the host needs in the management cluster or in a worker\n"
-        "with the enabled adapters, and nothing more, for kubectl apply -f -. The host watches each kind in all\n"
-        "namespaces; --namespaced limits its writes.\n",
-};
+SUBCOMMAND(
+    rbac, run_rbac, "print the permissions that the host needs",
+    "Prints the ServiceAccount, roles and bindings that the host needs in the management cluster or in a worker\n"
+    "with the enabled adapters, and nothing more, for kubectl apply -f -. The host watches each kind in all\n"
+    "namespaces; --namespaced limits its writes.\n",
+    FLAGS(flags));

@@ -19,34 +19,8 @@ struct remote_options { // NULL: not given
 
 #define REMOTE_NAMESPACE "wharf-system" // unless the configuration names another one
 
-// Flags of commands that ask the host.
-#define REMOTE_FLAGS                                                                                                   \
-    {.name = "server",                                                                                                 \
-     .argument = "URL",                                                                                                \
-     .help = "the host's address, also unix:PATH (default: $WHARF_SERVER, else that of --config, else\n"               \
-             "127.0.0.1:9440 if a host answers there, else see --context)"},                                           \
-        {.name = "context",                                                                                            \
-         .argument = "NAME",                                                                                           \
-         .help = "the management cluster's context; the host is reached through its API server"},                      \
-        {.name = "kubeconfig", .argument = "FILE", .help = "instead of $KUBECONFIG or ~/.kube/config"},                \
-        {.name = "config",                                                                                             \
-         .argument = "FILE",                                                                                           \
-         .help = "of a host on this machine, for its address and its management cluster (default:\n"                   \
-                 "$WHARF_CONFIG, else ./wharf.yaml if it is yours, else /etc/wharf/wharf.yaml)"},                      \
-        {.name = "host-namespace",                                                                                     \
-         .argument = "NAME",                                                                                           \
-         .fallback = REMOTE_NAMESPACE,                                                                                 \
-         .help = "the host's namespace in the management cluster"},                                                    \
-        {.name = "service-account",                                                                                    \
-         .argument = "NAMESPACE/NAME",                                                                                 \
-         .help = "use its token if the kubeconfig has only a client certificate\n"                                     \
-                 "(default HOST-NAMESPACE/wharf-viewer)"},                                                             \
-    {                                                                                                                  \
-        .name = "certificate-authority", .argument = "FILE",                                                           \
-        .help = "the CA of a host at an https address (default: the configuration's\n"                                 \
-                "serve.tls.certFile, else the system's)"                                                               \
-    }
 #define REMOTE_N_FLAGS 7
+extern const struct flag remote_flags[REMOTE_N_FLAGS]; // of commands that ask the host
 
 struct remote;
 // Opens call->remote, the host that the flags of the call name; nothing is sent yet.

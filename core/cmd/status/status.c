@@ -18,46 +18,22 @@
 
 #define EXIT_NOT_READY 3
 
-enum {
-    OUTPUT,
-    NAMESPACE,
-    KIND,
-    NAME,
-    CLUSTER,
-    PHASE,
-    SELECTOR,
-    WATCH,
-    WAIT,
-    TIMEOUT,
-    REMOTE,
-    N_FLAGS = REMOTE + REMOTE_N_FLAGS
-};
+enum { OUTPUT, NAMESPACE, KIND, NAME, CLUSTER, PHASE, SELECTOR, WATCH, WAIT, TIMEOUT };
 static const struct flag flags[] = {
-    [OUTPUT] = {.name = "output",
-                .letter = 'o',
-                .argument = "FORMAT",
-                .words = WORDS("wide", "json", "yaml"),
-                .help = "format of the output"},
-    [NAMESPACE] = {.name = "namespace", .letter = 'n', .argument = "NAME", .help = "only workloads of this namespace"},
-    [KIND] = {.name = "kind", .argument = "KIND", .help = "only workloads of this kind, as in job or rayjobs.ray.io"},
-    [NAME] = {.name = "name", .argument = "NAME", .help = "only workloads of this name"},
-    [CLUSTER] = {.name = "cluster", .argument = "NAME", .help = "only workloads in this worker; only this worker"},
-    [PHASE] = {.name = "phase",
-               .argument = "PHASE",
-               .words = WORDS("Pending", "Suspended", "Running", "Succeeded", "Failed"),
-               .help = "only workloads in this phase"},
-    [SELECTOR] = {.name = "selector",
-                  .letter = 'l',
-                  .argument = "SELECTOR",
-                  .help = "only workloads with matching labels, as of kubectl; wharf reads the labels from the\n"
-                          "management cluster with your rights"},
-    [WATCH] = {.name = "watch", .letter = 'w', .help = "print each change, until interrupted"},
-    [WAIT] = {.name = "wait", .help = "wait until the host, or with workers each worker, is ready"},
-    [TIMEOUT] = {.name = "timeout",
-                 .argument = "DURATION",
-                 CHECK_DURATION,
-                 .help = "the longest wait, as 2m (default: without limit)"},
-    [REMOTE] = REMOTE_FLAGS,
+    [OUTPUT] = VALUE_FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("wide", "json", "yaml")),
+    [NAMESPACE] = VALUE_FLAG("namespace", 'n', "NAME", "only workloads of this namespace"),
+    [KIND] = VALUE_FLAG("kind", 0, "KIND", "only workloads of this kind, as in job or rayjobs.ray.io"),
+    [NAME] = VALUE_FLAG("name", 0, "NAME", "only workloads of this name"),
+    [CLUSTER] = VALUE_FLAG("cluster", 0, "NAME", "only workloads in this worker; only this worker"),
+    [PHASE] = VALUE_FLAG("phase", 0, "PHASE", "only workloads in this phase",
+                         .words = WORDS("Pending", "Suspended", "Running", "Succeeded", "Failed")),
+    [SELECTOR] = VALUE_FLAG("selector", 'l', "SELECTOR",
+                            "only workloads with matching labels, as of kubectl; wharf reads the labels from the\n"
+                            "management cluster with your rights"),
+    [WATCH] = FLAG("watch", 'w', "print each change, until interrupted"),
+    [WAIT] = FLAG("wait", 0, "wait until the host, or with workers each worker, is ready"),
+    [TIMEOUT] =
+        VALUE_FLAG("timeout", 0, "DURATION", "the longest wait, as 2m (default: without limit)", CHECK_DURATION),
 };
 
 enum output { OUTPUT_TABLE = -1, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML }; // the words of --output
@@ -314,18 +290,10 @@ static struct error *run_status(struct call *call) {
     return NULL;
 }
 
-const struct subcommand subcommand_status = {
-    .name = "status",
-    .run = run_status,
-    .operand = "[workers|workloads|adapters]",
-    .operand_words = WORDS("workers", "workloads", "adapters"),
-    .asks_host = true,
-    .flags = flags,
-    .n_flags = N_FLAGS,
-    .summary = "show the workers, where workloads run, and the adapters",
-    .text =
-        "Queries the running host. Without an operand: whether the host is ready, its workloads by phase, and the\n"
-        "workers. A host on this machine is reached at its Unix socket, at the address in its configuration, or at\n"
-        "127.0.0.1:9440; else the host is reached through the API server of the management cluster.\n"
-        "Exits with 3 if the host is not ready, and after --timeout if --wait is still waiting.\n",
-};
+SUBCOMMAND(status, run_status, "show the workers, where workloads run, and the adapters",
+           "Queries the running host. Without an operand: whether the host is ready, its workloads by phase, and the\n"
+           "workers. A host on this machine is reached at its Unix socket, at the address in its configuration, or at\n"
+           "127.0.0.1:9440; else the host is reached through the API server of the management cluster.\n"
+           "Exits with 3 if the host is not ready, and after --timeout if --wait is still waiting.\n",
+           .operand = "[workers|workloads|adapters]", .operand_words = WORDS("workers", "workloads", "adapters"),
+           ASKS_HOST, FLAGS(flags));
