@@ -14,10 +14,6 @@ static const struct flag flags[] = {
     [OUTPUT] = VALUE_FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
 };
 
-static const char *text_of(const struct json *item, const char *key) {
-    return json_string_or(json_get(item, key), "");
-}
-
 static void field(const char *name, const char *text) {
     if (*text) {
         printf("%-10s ", name);
@@ -37,7 +33,7 @@ static struct error *print_table(const struct json *explanation, const struct st
 
 static void print_place(const struct json *explanation) {
     AUTO_TEXT place = NULL;
-    const char *phase = text_of(explanation, "phase"), *cluster = text_of(explanation, "cluster");
+    const char *phase = status_text(explanation, "phase"), *cluster = status_text(explanation, "cluster");
     if (*cluster)
         place = text_format("%s in %s (attempt %lld)", phase, cluster,
                             (long long)json_int64(json_get(explanation, "attempt"), 0));
@@ -48,17 +44,17 @@ static void print_place(const struct json *explanation) {
 
 static struct error *print_explanation(const struct json *explanation) {
     bool ours = json_bool(json_get(explanation, "ours"), false);
-    AUTO_TEXT name = text_format("%s %s/%s", text_of(explanation, "kind"), text_of(explanation, "namespace"),
-                                 text_of(explanation, "name"));
+    AUTO_TEXT name = text_format("%s %s/%s", status_text(explanation, "kind"), status_text(explanation, "namespace"),
+                                 status_text(explanation, "name"));
     field("Object:", name ? name : "");
     field("Delegated:", ours ? "yes" : "no");
-    field("Why:", text_of(explanation, "why"));
+    field("Why:", status_text(explanation, "why"));
     if (ours)
         print_place(explanation);
-    field("Waits for:", text_of(explanation, "waitingFor"));
-    field("Also runs:", text_of(explanation, "alsoRunHere"));
-    field("Status:", text_of(json_get(explanation, "mirror"), "statusReduced"));
-    field("Until:", text_of(explanation, "until"));
+    field("Waits for:", status_text(explanation, "waitingFor"));
+    field("Also runs:", status_text(explanation, "alsoRunHere"));
+    field("Status:", status_text(json_get(explanation, "mirror"), "statusReduced"));
+    field("Until:", status_text(explanation, "until"));
     TRY(print_table(explanation, &status_attempts, "Attempts (times are ages)"));
     struct error *error = print_table(explanation, &status_fits, "Workers");
     const struct json *help = json_first(json_get(explanation, "help"));

@@ -35,8 +35,8 @@ static struct error *make_path(struct call *call, const struct exec_options *opt
 
 static struct error *refusal(const struct remote *remote, const struct tunnel_answer *answer) {
     AUTO_JSON status = NULL;
-    AUTO_TEXT account = remote_account(remote);
-    bool withheld = remote_withholds_token(remote);
+    const char *account = remote->account;
+    bool withheld = remote->withheld;
     error_free(json_parse(answer->body.data ? answer->body.data : "", answer->body.len, &status));
     const char *message = json_string(json_get(status, "message"));
     if (message && answer->status == 403 && account)
@@ -89,9 +89,9 @@ static struct error *run_exec(struct call *call) {
                                     key);
     struct tunnel *tunnel = NULL;
     struct tunnel_answer answer = {.status = 0};
-    AUTO_TEXT whole = text_format("%s%s", remote_prefix(remote), path.data);
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path.data);
     struct error *error = headers && whole
-                              ? tunnel_open(remote_transport(remote), whole, headers, &never, &tunnel, &answer)
+                              ? tunnel_open(remote->host.connection.transport, whole, headers, &never, &tunnel, &answer)
                               : error_no_memory();
     if (!error)
         error = tunnel ? check_answer(&answer, key, &options) : refusal(remote, &answer);

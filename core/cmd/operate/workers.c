@@ -153,7 +153,7 @@ static struct error *still_waits(const struct operation *operation, long long ac
 static struct error *not_applied(const struct operation *operation, const struct remote *remote) {
     char after[CLOCK_RFC3339_MAX];
     clock_duration_text(APPLIED_NS, after);
-    const char *namespace_ = remote_host_namespace(remote);
+    const char *namespace_ = remote->options.host_namespace;
     if (operation->order.cordoned)
         return error_new(ERROR_REFUSED,
                          "worker %s: the host has not applied this after %s: does it read ConfigMap %s/" RIGHTS_WORKERS
@@ -223,7 +223,7 @@ static struct error *operate(struct call *call, struct operation *operation) {
     operation->worker = call->operand[0];
     TRY(order_find_worker(remote, operation->worker, &warned, &worker));
     TRY(remote_management(remote, &management));
-    TRY(order_write(management, remote_host_namespace(remote), operation->worker, &operation->order));
+    TRY(order_write(management, remote->options.host_namespace, operation->worker, &operation->order));
     if (worker)
         TRY(await_applied(operation, remote, &reached));
     printf("worker %s %s\n", operation->worker, operation->done);

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf status`.
+// `wharf status`: tables of the host's API for selected workloads, at once or when the host or the workers are ready.
 #include "core/cmd/status/status.h"
 
+#include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"
+#include "core/kube/client/ask.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 1000 // workloads in one answer
+#define PAGE 1000         // workloads in one answer
+#define SELECTOR_PAGE 500 // objects of the management cluster
+#define PATH_MAX_BYTES ((size_t)64 << 10)
 #define WATCH_SECONDS 1
+#define LONG_NS CLOCK_MINUTE // a workload that has waited for longer counts as waiting, as for the host
+#define AGAIN_NS (500 * CLOCK_MS)
 
 #define EXIT_NOT_READY 3
 
@@ -40,69 +46,158 @@ enum output { OUTPUT_TABLE = -1, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML }; // the
 
 struct asked {
     struct call *call;
-    struct remote *remote;
+    const char *const *values;      // of the flags
     const struct status_view *view; // NULL: the summary and the workers
-    struct status_filter filter;
     enum output output;
-    bool watch;
-    struct status_wait wait;
     int64_t since; // workloads that changed after this sequence only; 0: all
 };
 
 static const struct status_view *const views[] = {&status_workers, &status_workloads, &status_adapters};
 
+// One version of a resource, which the management cluster may not serve.
+struct selection {
+    const char *const *values; // of the flags
+    struct client *client;
+    const struct json *kind; // of the host's adapters
+    const char *version;
+    struct json *uids; // an object: the chosen items
+};
+
+static struct error *read_page(const struct selection *selection, const char *next, struct response *response) {
+    const char *group = status_text(selection->kind, "group"), *namespace_ = selection->values[NAMESPACE];
+    AUTO_BUFFER(path, PATH_MAX_BYTES);
+    buffer_printf(&path, "%s%s/%s%s%s/%s?labelSelector=", *group ? "/apis/" : "/api", group, selection->version,
+                  namespace_ ? "/namespaces/" : "", namespace_ ? namespace_ : "",
+                  status_text(selection->kind, "resource"));
+    text_percent_encode(&path, selection->values[SELECTOR]);
+    buffer_printf(&path, "&limit=%d", SELECTOR_PAGE);
+    remote_parameter(&path, "continue", next);
+    struct error *error = path.failed ? error_no_memory() : ask_raw(selection->client, path.data, response);
+    for (const struct json *i = json_first(json_get(response->value, "items")); !error && i; i = json_next(i)) {
+        const char *uid = json_string(json_path(i, "metadata", "uid", NULL));
+        if (uid && !json_set(selection->uids, uid, json_new_bool(true)))
+            error = error_no_memory();
+    }
+    return error;
+}
+
+static struct error *read_version(const struct selection *selection, bool *served) {
+    AUTO_TEXT next = NULL;
+    do {
+        __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+        struct error *error = read_page(selection, next, &response);
+        *served = response.code != 404;
+        if (error || !*served)
+            return error;
+        if (response.reason != REASON_OK)
+            return error_new(ERROR_REFUSED, "--selector: %s.%s: %s", status_text(selection->kind, "resource"),
+                             status_text(selection->kind, "group"), response.message);
+        const char *more = json_string(json_path(response.value, "metadata", "continue", NULL));
+        free(next);
+        next = more && *more ? strdup(more) : NULL;
+    } while (next);
+    return NULL;
+}
+
+// Lists the first version that is served.
+static struct error *read_kind(struct selection *selection) {
+    struct error *error = NULL;
+    bool served = false;
+    const struct json *versions = json_get(selection->kind, "versions");
+    for (const struct json *v = json_first(versions); !error && !served && v; v = json_next(v)) {
+        selection->version = json_string_or(v, "");
+        error = read_version(selection, &served);
+    }
+    return error;
+}
+
+// Whether a workload of the kind is among the items.
+static bool has_kind(const struct json *items, const struct json *kind) {
+    for (const struct json *i = json_first(items); i; i = json_next(i))
+        if (text_equal(json_string(json_get(i, "resource")), json_string(json_get(kind, "resource"))) &&
+            text_equal(json_string(json_get(i, "group")), json_string(json_get(kind, "group"))))
+            return true;
+    return false;
+}
+
+// Keeps the items with a `key` that is a member of `names`.
+static void keep_items(const char *key, const struct json *names, struct json *items) {
+    for (struct json *item = json_first(items), *next; item; item = next) {
+        next = json_next(item);
+        if (!json_get(names, status_text(item, key)))
+            json_remove_child(items, item);
+    }
+}
+
+// The host has no labels: labels come from the management cluster, with the caller's rights.
+static struct error *select_items(const struct asked *asked, struct json *items) {
+    struct remote *remote = asked->call->remote;
+    AUTO_JSON adapters = NULL;
+    AUTO_JSON uids = json_new_object();
+    struct selection selection = {.values = asked->values, .uids = uids};
+    TRY(uids ? remote_get(remote, "/api/v1/adapters", &adapters) : error_no_memory());
+    TRY(remote_management(remote, &selection.client));
+    for (const struct json *a = json_first(json_get(adapters, "items")); a; a = json_next(a))
+        for (const struct json *k = json_first(json_get(a, "kinds")); k; k = json_next(k)) {
+            selection.kind = k;
+            if (has_kind(items, k))
+                TRY(read_kind(&selection));
+        }
+    keep_items("uid", uids, items);
+    return NULL;
+}
+
 // Appends the pages after the first to `list`.
 static struct error *get_rest(const struct asked *asked, const char *path, struct json *list) {
-    const char *next = json_string_or(json_get(list, "continue"), "");
+    const char *next = status_text(list, "continue");
     while (*next) {
         AUTO_BUFFER(query, 8192);
         buffer_text(&query, path);
         remote_parameter(&query, "continue", next);
         AUTO_JSON page = NULL;
-        struct error *error = query.failed ? error_no_memory() : remote_get(asked->remote, query.data, &page);
-        if (error)
-            return error;
+        TRY(query.failed ? error_no_memory() : remote_get(asked->call->remote, query.data, &page));
         struct json *items = json_get(page, "items"), *all = json_get(list, "items");
         for (struct json *item; (item = json_first(items));) {
             json_detach_child(items, item);
             if (!json_append(all, item))
                 return error_no_memory();
         }
-        if (!json_set(list, "continue", json_new_string(json_string_or(json_get(page, "continue"), ""))))
+        if (!json_set(list, "continue", json_new_string(status_text(page, "continue"))))
             return error_no_memory();
-        next = json_string_or(json_get(list, "continue"), "");
+        next = status_text(list, "continue");
     }
     json_remove(list, "continue");
     return NULL;
 }
 
-// Removes the others; `name` NULL: none.
-static void keep_worker(const char *name, struct json *items) {
-    for (struct json *item = json_first(items), *next; name && item; item = next) {
-        next = json_next(item);
-        if (strcmp(json_string_or(json_get(item, "name"), ""), name) == 0)
-            continue;
-        json_detach_child(items, item);
-        json_free(item);
-    }
+// Only the worker of --cluster, if given.
+static struct error *keep_worker(const struct asked *asked, struct json *items) {
+    const char *name = asked->values[CLUSTER];
+    AUTO_JSON names = name ? document_make("{%s:true}", name) : NULL;
+    if (names)
+        keep_items("name", names, items);
+    return name && !names ? error_no_memory() : NULL;
 }
 
 static struct error *get_list(const struct asked *asked, const struct status_view *view, struct json **out) {
+    static const int filters[] = {NAMESPACE, KIND, NAME, CLUSTER, PHASE}; // as the parameters of the API are called
+    bool workloads = view == &status_workloads;
     AUTO_BUFFER(path, 4096);
     buffer_printf(&path, "/api/v1/%s", view->name);
-    if (view == &status_workloads)
+    if (workloads)
         buffer_printf(&path, "?limit=%d", PAGE);
-    if (view == &status_workloads && asked->since)
+    if (workloads && asked->since)
         buffer_printf(&path, "&since=%lld", (long long)asked->since);
-    if (view == &status_workloads)
-        status_filter_query(&asked->filter, &path);
-    struct error *error = path.failed ? error_no_memory() : remote_get(asked->remote, path.data, out);
-    if (!error && view == &status_workers)
-        keep_worker(asked->filter.cluster, json_get(*out, "items"));
-    if (error || view != &status_workloads)
-        return error;
-    error = get_rest(asked, path.data, *out);
-    return error ? error : status_filter_select(&asked->filter, asked->remote, json_get(*out, "items"));
+    for (size_t i = 0; workloads && i < COUNT(filters); i++)
+        remote_parameter(&path, flags[filters[i]].name, asked->values[filters[i]]);
+    TRY(path.failed ? error_no_memory() : remote_get(asked->call->remote, path.data, out));
+    struct json *items = json_get(*out, "items");
+    if (view == &status_workers)
+        return keep_worker(asked, items);
+    if (!workloads)
+        return NULL;
+    TRY(get_rest(asked, path.data, *out));
+    return asked->values[SELECTOR] ? select_items(asked, items) : NULL;
 }
 
 // The columns of the terminal, which limit the table.
@@ -113,25 +208,53 @@ static size_t limit_of(const struct asked *asked) {
 }
 
 static void print_none(const struct asked *asked, const struct status_view *view) {
-    const struct status_filter *filter = &asked->filter;
-    bool narrows = view != &status_adapters && status_filter_narrows(filter);
-    AUTO_TEXT where = filter->namespace_ ? text_format(" in namespace %s", filter->namespace_) : strdup("");
-    printf("No %s found%s%s.\n", view->name, where ? where : "", narrows ? " that match" : "");
+    const char *namespace_ = asked->values[NAMESPACE];
+    bool narrows = false;
+    for (int i = KIND; i <= SELECTOR; i++)
+        narrows |= asked->values[i] && view != &status_adapters;
+    printf("No %s found%s%s%s.\n", view->name, namespace_ ? " in namespace " : "", namespace_ ? namespace_ : "",
+           narrows ? " that match" : "");
 }
 
 static struct error *print_list(const struct asked *asked, const struct status_view *view) {
     AUTO_JSON list = NULL;
-    struct error *error = get_list(asked, view, &list);
-    if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : document_print(list, asked->output == OUTPUT_YAML);
+    TRY(get_list(asked, view, &list));
+    if (asked->output >= OUTPUT_JSON)
+        return document_print(list, asked->output == OUTPUT_YAML);
+    if (json_size(json_get(list, "items")) == 0) {
+        print_none(asked, view);
+        return NULL;
+    }
     struct text_table table = {.limit = limit_of(asked)};
     status_fill(view, asked->output == OUTPUT_WIDE, json_get(list, "items"), &table);
-    if (json_size(json_get(list, "items")) == 0)
-        print_none(asked, view);
-    else
-        return text_table_end(&table, 0, stdout);
-    text_table_free(&table);
-    return NULL;
+    return text_table_end(&table, 0, stdout);
+}
+
+static bool increment(struct json *counts, const char *key) {
+    return json_set(counts, key, json_new_int64(json_int64(json_get(counts, key), 0) + 1));
+}
+
+static bool waits_long(const struct json *waiting) {
+    int64_t since_ns = 0;
+    return clock_parse_rfc3339(status_text(waiting, "since"), &since_ns) && clock_now().wall_ns - since_ns > LONG_NS;
+}
+
+// The counts of a namespace, as "workloads" of /api/v1/status.
+static struct error *count_items(const char *namespace_, const struct json *items, struct json **out) {
+    AUTO_JSON counts = json_new_object();
+    struct json *phases = json_new_object(), *waiting = json_new_object();
+    bool good = counts && json_set(counts, "namespace", json_new_string(namespace_)) &&
+                json_set(counts, "total", json_new_int64((int64_t)json_size(items)));
+    good = json_set(counts, "byPhase", phases) && good; // takes it in any case, as the next one
+    good = json_set(counts, "waiting", waiting) && good;
+    for (const struct json *item = json_first(items); good && item; item = json_next(item)) {
+        const struct json *waits = json_get(item, "waiting");
+        good = increment(phases, status_text(item, "phase"));
+        if (good && waits_long(waits))
+            good = increment(waiting, status_text(waits, "reason"));
+    }
+    *out = good ? TAKE(counts) : NULL;
+    return good ? NULL : error_no_memory();
 }
 
 // The counts of the host are of all namespaces.
@@ -139,16 +262,14 @@ static struct error *count_namespace(const struct asked *asked, struct json *sta
     AUTO_JSON list = NULL;
     struct json *counts = NULL;
     TRY(get_list(asked, &status_workloads, &list));
-    TRY(status_count(asked->filter.namespace_, json_get(list, "items"), &counts));
-    if (!json_set(status, "workloads", counts))
-        return error_no_memory();
-    return NULL;
+    TRY(count_items(asked->values[NAMESPACE], json_get(list, "items"), &counts));
+    return json_set(status, "workloads", counts) ? NULL : error_no_memory();
 }
 
 static struct error *print_overview(struct asked *asked) {
     AUTO_JSON status = NULL;
-    TRY(remote_get(asked->remote, "/api/v1/status", &status));
-    if (asked->filter.namespace_)
+    TRY(remote_get(asked->call->remote, "/api/v1/status", &status));
+    if (asked->values[NAMESPACE])
         TRY(count_namespace(asked, status));
     if (!json_bool(json_get(status, "ready"), false))
         asked->call->code = EXIT_NOT_READY;
@@ -157,13 +278,6 @@ static struct error *print_overview(struct asked *asked) {
     status_print_summary(status);
     return print_list(asked, &status_workers);
 }
-
-// The last printed row of each item, by key.
-struct watching {
-    struct asked *asked;
-    struct json *printed; // an object
-    bool titled;
-};
 
 // A row without fields that change all the time.
 static uint64_t hash_of(const struct json *item) {
@@ -174,46 +288,43 @@ static uint64_t hash_of(const struct json *item) {
     return json_hash(copy);
 }
 
-static struct error *print_changes(struct watching *watching) {
-    struct asked *asked = watching->asked;
+// `printed` has the hash of the last printed row of each item, by key.
+static struct error *print_changes(struct asked *asked, struct json *printed, bool titled) {
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, asked->view, &list);
     asked->since = json_int64(json_get(list, "sequence"), asked->since);
     struct text_table table = {.limit = limit_of(asked)};
     bool wide = asked->output == OUTPUT_WIDE;
-    status_add_titles(asked->view, wide, &table);
+    status_add_row(asked->view, wide, NULL, &table);
     for (const struct json *item = json_first(json_get(list, "items")); item && !error; item = json_next(item)) {
         char hash[24];
         snprintf(hash, sizeof hash, "%llx", (unsigned long long)hash_of(item));
-        const char *key = json_string_or(json_get(item, asked->view->key), "");
-        if (strcmp(json_string_or(json_get(watching->printed, key), ""), hash) == 0)
+        const char *key = status_text(item, asked->view->key);
+        if (strcmp(status_text(printed, key), hash) == 0)
             continue;
         status_add_row(asked->view, wide, item, &table);
-        if (!json_set(watching->printed, key, json_new_string(hash)))
+        if (!json_set(printed, key, json_new_string(hash)))
             error = error_no_memory();
     }
     if (!error)
-        error = text_table_end(&table, watching->titled, stdout);
+        error = text_table_end(&table, titled, stdout);
     else
         text_table_free(&table);
-    watching->titled = true;
     return fflush(stdout) == 0 || error ? error : error_new(ERROR_IO, "cannot write to standard output");
 }
 
 static struct error *watch(struct asked *asked) {
-    struct watching watching = {.asked = asked, .printed = json_new_object()};
-    struct error *error = watching.printed ? NULL : error_no_memory();
-    while (!error) {
-        error = print_changes(&watching);
-        if (!error)
-            nanosleep(&(struct timespec){.tv_sec = WATCH_SECONDS}, NULL);
+    AUTO_JSON printed = json_new_object();
+    if (!printed)
+        return error_no_memory();
+    for (bool titled = false;; titled = true) {
+        TRY(print_changes(asked, printed, titled));
+        nanosleep(&(struct timespec){.tv_sec = WATCH_SECONDS}, NULL);
     }
-    json_free(watching.printed);
-    return error;
 }
 
 // Each filter is for some of the tables: ignoring one silently would show too much.
-static struct error *check_filters(const char *const *values, const struct asked *asked) {
+static struct error *check_filters(const struct asked *asked) {
     static const struct {
         int flag;
         bool overview, workers;
@@ -229,61 +340,90 @@ static struct error *check_filters(const char *const *values, const struct asked
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         bool fits = asked->view == &status_workloads || (!asked->view && rules[i].overview) ||
                     (asked->view == &status_workers && rules[i].workers);
-        if (values[rules[i].flag] && !fits)
+        if (asked->values[rules[i].flag] && !fits)
             return error_new(ERROR_USAGE, "--%s selects %s", flags[rules[i].flag].name, rules[i].selects);
     }
     return NULL;
 }
 
-static void read_filters(const char *const *values, struct asked *asked) {
-    asked->filter = (struct status_filter){.namespace_ = values[NAMESPACE],
-                                           .kind = values[KIND],
-                                           .name = values[NAME],
-                                           .cluster = values[CLUSTER],
-                                           .phase = values[PHASE],
-                                           .selector = values[SELECTOR]};
-    asked->watch = values[WATCH];
-    asked->wait = (struct status_wait){.wait = values[WAIT],
-                                       .workers = asked->view == &status_workers,
-                                       .worker = asked->filter.cluster,
-                                       .timeout_ns = flags_duration(values[TIMEOUT])};
-}
-
-static struct error *check_wait(const char *const *values, const struct asked *asked) {
-    if (asked->watch && (asked->output >= OUTPUT_JSON || asked->wait.wait || asked->filter.selector))
+static struct error *check_wait(const struct asked *asked) {
+    const char *const *values = asked->values;
+    if (values[WATCH] && (asked->output >= OUTPUT_JSON || values[WAIT] || values[SELECTOR]))
         return error_new(ERROR_USAGE, "--watch prints a table: found --%s",
-                         asked->wait.wait         ? "wait"
-                         : asked->filter.selector ? "selector"
-                                                  : "output");
-    if (asked->watch && !asked->view && asked->filter.namespace_)
+                         values[WAIT]       ? "wait"
+                         : values[SELECTOR] ? "selector"
+                                            : "output");
+    if (values[WATCH] && !asked->view && values[NAMESPACE])
         return error_new(ERROR_USAGE, "--watch shows the workers: --namespace selects workloads: expected "
                                       "wharf status workloads");
-    if (asked->wait.wait && asked->view && asked->view != &status_workers)
+    if (values[WAIT] && asked->view && asked->view != &status_workers)
         return error_new(ERROR_USAGE, "--wait is for the host and its workers: found \"%s\"", asked->view->name);
-    if (values[TIMEOUT] && !asked->wait.wait)
+    if (values[TIMEOUT] && !values[WAIT])
         return error_new(ERROR_USAGE, "--timeout is for --wait, which is not given");
     return NULL;
 }
 
+static struct error *check_host(const struct asked *asked, char **obstacle) {
+    AUTO_JSON status = NULL;
+    struct error *error = remote_get(asked->call->remote, "/api/v1/status", &status);
+    bool ready = json_bool(json_get(status, "ready"), false);
+    if (!error && !ready && !(*obstacle = strdup("the host is not ready")))
+        error = error_no_memory();
+    return error;
+}
+
+static struct error *check_workers(const struct asked *asked, char **obstacle) {
+    AUTO_JSON list = NULL;
+    struct error *error = remote_get(asked->call->remote, "/api/v1/workers", &list);
+    const char *wanted = asked->values[CLUSTER];
+    bool any = false;
+    for (const struct json *w = json_first(json_get(list, "items")); !error && !*obstacle && w; w = json_next(w)) {
+        const char *name = status_text(w, "name"), *state = status_text(w, "state");
+        if (wanted && strcmp(name, wanted) != 0)
+            continue;
+        any = true;
+        if (strcmp(state, "Ready") != 0 && !(*obstacle = text_format("worker %s is %s", name, state)))
+            error = error_no_memory();
+    }
+    if (!error && !any)
+        *obstacle = text_format("there is no worker%s%s", wanted ? " " : "", wanted ? wanted : "");
+    return error || any || *obstacle ? error : error_no_memory();
+}
+
+// With --wait: until the host, or each worker is ready. *obstacle: why one is not (free()); NULL: ready. A host that
+// does not respond may be starting.
+static struct error *await_ready(const struct asked *asked, char **obstacle) {
+    int64_t timeout_ns = flags_duration(asked->values[TIMEOUT]);
+    int64_t until_ns = timeout_ns ? clock_after(clock_now().mono_ns, timeout_ns) : CLOCK_NEVER;
+    for (;;) {
+        *obstacle = NULL;
+        struct error *error = asked->view ? check_workers(asked, obstacle) : check_host(asked, obstacle);
+        bool again = error ? error->code == ERROR_IO : !!*obstacle;
+        if (!again || !remote_wait(until_ns, AGAIN_NS))
+            return error;
+        error_free(error);
+        free(*obstacle);
+    }
+}
+
 static struct error *run_status(struct call *call) {
-    struct asked asked = {.call = call, .remote = call->remote, .output = (enum output)flags_word(call, OUTPUT)};
+    struct asked asked = {.call = call, .values = call->values, .output = (enum output)flags_word(call, OUTPUT)};
     for (size_t i = 0; call->operand[0] && i < COUNT(views); i++)
         if (strcmp(call->operand[0], views[i]->name) == 0)
             asked.view = views[i];
-    read_filters(call->values, &asked);
-    TRY(check_filters(call->values, &asked));
-    TRY(check_wait(call->values, &asked));
-    if (asked.watch) {
+    TRY(check_filters(&asked));
+    TRY(check_wait(&asked));
+    if (call->values[WATCH]) {
         asked.view = asked.view ? asked.view : &status_workers;
         return watch(&asked);
     }
     AUTO_TEXT obstacle = NULL;
-    if (asked.wait.wait)
-        TRY(status_await(&asked.wait, asked.remote, &obstacle));
+    if (call->values[WAIT])
+        TRY(await_ready(&asked, &obstacle));
     TRY(asked.view ? print_list(&asked, asked.view) : print_overview(&asked));
     if (obstacle) {
         char after[CLOCK_RFC3339_MAX];
-        clock_duration_text(asked.wait.timeout_ns, after);
+        clock_duration_text(flags_duration(call->values[TIMEOUT]), after);
         fprintf(stderr, "error: %s after %s\n", obstacle, after);
         call->code = EXIT_NOT_READY;
     }
