@@ -99,8 +99,8 @@ $(B)/adapter-dir: FORCE
 # etc/commit. Empty where neither is there.
 COMMIT ?= $(or $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)),$(shell \
 	sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p' etc/commit))
-$(B)/core/cmd/version.o: CPPFLAGS_ALL += -DWHARF_COMMIT='"$(COMMIT)"'
-$(B)/core/cmd/version.o: $(B)/commit
+$(B)/core/cmd/main.o: CPPFLAGS_ALL += -DWHARF_COMMIT='"$(COMMIT)"'
+$(B)/core/cmd/main.o: $(B)/commit
 $(B)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' > $@.now

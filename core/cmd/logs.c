@@ -45,21 +45,10 @@ static struct error *make_path(struct call *call, struct buffer *path) {
     return path->failed ? error_no_memory() : NULL;
 }
 
-static void on_open(void *ctx, const char *note) {
-    (void)ctx;
-    if (note)
-        text_print_line(stderr, note);
-}
-
-static bool on_data(void *ctx, const char *bytes, size_t len) {
-    (void)ctx;
-    return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;
-}
-
 static struct error *run_logs(struct call *call) {
     AUTO_BUFFER(path, 8192);
     TRY(make_path(call, &path));
-    return remote_stream(call->remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
+    return remote_print(call->remote, path.data);
 }
 
 SUBCOMMAND(logs, run_logs, "print the logs of a workload's pods",

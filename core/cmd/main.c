@@ -5,9 +5,27 @@
 #include "core/base/suggest.h"
 #include "core/cmd/remote/remote.h"
 
+#include <wharf/adapter.h>
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef WHARF_COMMIT
+#define WHARF_COMMIT "" // not known
+#endif
+
+static struct error *run_version(struct call *call) {
+    (void)call;
+    const char *commit = WHARF_COMMIT;
+    printf("wharf %s (%s%s%sadapter ABI %d.%d)\n", WHARF_VERSION, *commit ? "commit " : "", commit, *commit ? ", " : "",
+           WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+    return NULL;
+}
+
+static SUBCOMMAND(
+    version, run_version, "print the version",
+    "Prints the version of the host, the commit of its sources, if known, and the version of its adapter ABI.\n");
 
 enum { MAN };
 

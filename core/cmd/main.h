@@ -97,9 +97,9 @@ struct subcommand {
 #define ASKS_HOST .asks_host = true
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
-    subcommand_init, subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain,
-    subcommand_cordon, subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs,
-    subcommand_exec, subcommand_guard, subcommand_adapter;
+    subcommand_init, subcommand_leave, subcommand_rbac, subcommand_status, subcommand_explain, subcommand_cordon,
+    subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs, subcommand_exec,
+    subcommand_guard, subcommand_adapter;
 
 // All commands, in the order of the overview; ends with NULL.
 extern const struct subcommand *const main_commands[];

@@ -139,19 +139,25 @@ void setup_find_adapters(struct config *config, struct problems *problems) {
     }
 }
 
+// Makes a relative directory absolute; NULL stays NULL.
+static struct error *resolve_directory(const char *directory, char **out) {
+    if (!directory)
+        return NULL;
+    AUTO_TEXT here = directory[0] == '/' ? strdup("/") : getcwd(NULL, 0);
+    if (!here && errno != ENOMEM)
+        return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
+    *out = here ? text_resolve_path(here, directory) : NULL;
+    return *out ? NULL : error_no_memory();
+}
+
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out) {
+    AUTO_TEXT directory = NULL;
     *out = NULL;
     if (path[0] == '~' || (adapter_directory && adapter_directory[0] == '~'))
         return error_new(ERROR_USAGE, "%s: found %s, expected an absolute path: ~ is not expanded",
                          path[0] == '~' ? "--config" : "--adapters", path[0] == '~' ? path : adapter_directory);
-    AUTO_TEXT here = adapter_directory && adapter_directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
-    if (!here)
-        return errno == ENOMEM ? error_no_memory()
-                               : error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
-    AUTO_TEXT directory = adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
-    if (adapter_directory && !directory)
-        return error_no_memory();
+    TRY(resolve_directory(adapter_directory, &directory));
     return config_load_with(path, directory, problems, out);
 }
 
@@ -182,10 +188,8 @@ struct error *setup_use(struct call *call, struct error *(*use)(struct call *cal
 }
 
 struct error *setup_without_file(const char *from, const char *adapter_directory, struct config **out) {
-    AUTO_TEXT here = getcwd(NULL, 0);
-    AUTO_TEXT directory = here && adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
-    if (!here || (adapter_directory && !directory))
-        return error_new(ERROR_IO, "cannot read the current directory");
+    AUTO_TEXT directory = NULL;
+    TRY(resolve_directory(adapter_directory, &directory));
     return config_without_file(from, directory, out);
 }
 

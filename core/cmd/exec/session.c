@@ -46,15 +46,6 @@ static struct error *terminal_raw(void) {
     return error_new(ERROR_IO, "cannot make the terminal raw: %s", strerror(errno));
 }
 
-static bool terminal_size(unsigned short *columns, unsigned short *rows) {
-    struct winsize size;
-    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
-        return false;
-    *columns = size.ws_col;
-    *rows = size.ws_row;
-    return true;
-}
-
 // A descriptor that is readable after the size has changed. -1: none.
 static int terminal_watch_size(void) {
     sigset_t set;
@@ -62,12 +53,6 @@ static int terminal_watch_size(void) {
     sigaddset(&set, SIGWINCH);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void terminal_resized(int fd) {
-    struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-        ;
 }
 
 #define CHUNK ((size_t)16 * 1024)
@@ -84,20 +69,29 @@ struct session {
     struct error *error;
 };
 
+// Takes the error, or NULL; the first error stays.
+static void end_session(struct session *session, struct error *error) {
+    session->over = true;
+    if (session->error)
+        error_free(error);
+    else
+        session->error = error;
+}
+
 static void put_message(struct session *session, enum channel channel, const void *bytes, size_t len) {
     char message[CHUNK + 1];
     message[0] = (char)channel;
     memcpy(message + 1, bytes, len);
-    if (!websocket_put(&session->out, WEBSOCKET_BINARY, message, len + 1) && !session->error)
-        session->error = error_no_memory();
+    if (!websocket_put(&session->out, WEBSOCKET_BINARY, message, len + 1))
+        end_session(session, error_no_memory());
 }
 
 static void put_size(struct session *session) {
-    unsigned short columns = 0, rows = 0;
+    struct winsize size;
     char text[64];
-    if (!terminal_size(&columns, &rows))
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
         return;
-    int len = snprintf(text, sizeof text, "{\"Width\":%hu,\"Height\":%hu}", columns, rows);
+    int len = snprintf(text, sizeof text, "{\"Width\":%hu,\"Height\":%hu}", size.ws_col, size.ws_row);
     put_message(session, CHANNEL_RESIZE, text, (size_t)len);
 }
 
@@ -143,26 +137,20 @@ struct error *session_result(const char *status, size_t len, int *code) {
 
 static void write_channel(struct session *session, const char *bytes, size_t len) {
     unsigned char channel = (unsigned char)bytes[0];
-    bool good = true;
-    if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
-        good = text_write_fd(channel == CHANNEL_STDOUT ? STDOUT_FILENO : STDERR_FILENO, bytes + 1, len - 1);
-    else if (channel == CHANNEL_ERROR) {
-        session->error = session_result(bytes + 1, len - 1, &session->code);
-        session->over = true;
-    }
-    if (!good) {
-        session->error = error_new(ERROR_IO, "cannot write the output: %s", strerror(errno));
-        session->over = true;
-    }
+    int fd = channel == CHANNEL_STDOUT ? STDOUT_FILENO : channel == CHANNEL_STDERR ? STDERR_FILENO : -1;
+    if (channel == CHANNEL_ERROR)
+        end_session(session, session_result(bytes + 1, len - 1, &session->code));
+    else if (fd >= 0 && !text_write_fd(fd, bytes + 1, len - 1))
+        end_session(session, error_new(ERROR_IO, "cannot write the output: %s", strerror(errno)));
 }
 
 static void handle_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {
     if (opcode == WEBSOCKET_PING)
         (void)websocket_put(&session->out, WEBSOCKET_PONG, bytes, len);
-    else if (opcode == WEBSOCKET_CLOSE) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2);
-    } else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
+    else if (opcode == WEBSOCKET_CLOSE)
+        end_session(session,
+                    error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2));
+    else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
         write_channel(session, bytes, len);
 }
 
@@ -173,10 +161,8 @@ static void handle_messages(struct session *session) {
     enum websocket_result result = WEBSOCKET_MORE;
     while (!session->over && (result = websocket_next(&session->reader, &opcode, &bytes, &len)) == WEBSOCKET_MESSAGE)
         handle_message(session, opcode, bytes, len);
-    if (session->over || result != WEBSOCKET_BAD)
-        return;
-    session->over = true;
-    session->error = error_new(ERROR_IO, "the server violates the WebSocket protocol");
+    if (!session->over && result == WEBSOCKET_BAD)
+        end_session(session, error_new(ERROR_IO, "the server violates the WebSocket protocol"));
 }
 
 // Whether anything came.
@@ -185,10 +171,8 @@ static bool receive(struct session *session) {
     ptrdiff_t count = tunnel_read(session->tunnel, bytes, sizeof bytes);
     if (count > 0 && websocket_feed(&session->reader, bytes, (size_t)count))
         handle_messages(session);
-    else if (count != 0) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
-    }
+    else if (count != 0)
+        end_session(session, error_new(ERROR_IO, "the connection was lost before the command ended"));
     return count > 0;
 }
 
@@ -196,15 +180,14 @@ static bool send_pending(struct session *session) {
     ptrdiff_t count = session->out.len > 0 ? tunnel_write(session->tunnel, session->out.data, session->out.len) : 0;
     if (count > 0)
         buffer_consume(&session->out, (size_t)count);
-    if (count < 0) {
-        session->over = true;
-        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
-    }
+    if (count < 0)
+        end_session(session, error_new(ERROR_IO, "the connection was lost before the command ended"));
     return count > 0;
 }
 
 // Reads the command's input only when all former input is sent.
 static void wait_for(struct session *session) {
+    struct signalfd_siginfo resized;
     bool full = session->out.len > 0, reads = session->options->input && !session->input_over && !full;
     struct pollfd polled[] = {
         {.fd = tunnel_socket(session->tunnel), .events = (short)(POLLIN | (full ? POLLOUT : 0))},
@@ -214,7 +197,8 @@ static void wait_for(struct session *session) {
     if (poll(polled, 3, -1) <= 0)
         return;
     if (polled[2].revents) {
-        terminal_resized(session->resize_fd);
+        while (read(session->resize_fd, &resized, sizeof resized) == (ssize_t)sizeof resized)
+            ;
         put_size(session);
     }
     if (polled[1].revents)
@@ -228,9 +212,10 @@ struct error *session_run(struct tunnel *tunnel, const struct exec_options *opti
     if (options->tty) {
         session.resize_fd = terminal_watch_size();
         session.error = terminal_raw();
+        session.over = session.error;
         put_size(&session);
     }
-    while (!session.error && !session.over) {
+    while (!session.over) {
         bool moved = send_pending(&session);
         if (!session.over && receive(&session))
             moved = true;

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf COMMAND --help`, and the output of problems and errors.
+// `wharf COMMAND --help`; `wharf help configuration [KEY]`: the keys from the tables of the reader
+// (docs/configuration.md has its output); and the output of problems and errors.
 #include "core/base/log.h"
+#include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
+#include "core/config/config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SPELLING_MAX 64
+#define WIDTH 100
+#define INDENT 4
+#define KEYS_MAX 512
 
 // "      --config FILE", "  -f, --file FILE", "  -f FILE".
 static void spell(const struct flag *flag, char out[SPELLING_MAX]) {
@@ -59,6 +65,87 @@ void help_print(const struct subcommand *command) {
     printf("%s\n\nFlags:\n", flags_at(command, 1) ? " [flags]" : "");
     for (size_t i = 0; (flag = flags_at(command, i)); i++)
         print_flag(flag, width);
+}
+
+// Breaks the text at spaces.
+static void print_wrapped(const char *text) {
+    while (*text) {
+        size_t len = strlen(text);
+        if (len > WIDTH - INDENT) {
+            len = WIDTH - INDENT;
+            while (len > 0 && text[len] != ' ')
+                len--;
+        }
+        printf("%*s%.*s\n", INDENT, "", (int)len, text);
+        text += len + strspn(text + len, " ");
+    }
+}
+
+static void print_key(const struct config_key *key) {
+    printf("%s%s\n", key->path, key->required ? "  (required)" : "");
+    char expected[512];
+    snprintf(expected, sizeof expected, "Expects %s.", key->expected);
+    print_wrapped(expected);
+    print_wrapped(key->help);
+}
+
+// "workers[].name" and "workers.name" are the same. The length of the part of `path` that is `key`; 0: another one.
+static size_t match(const char *path, const char *key) {
+    const char *at = path;
+    while (*key != '\0')
+        if (text_has_prefix(at, "[]") && !text_has_prefix(key, "[]"))
+            at += 2;
+        else if (*at++ != *key++)
+            return 0;
+    return (size_t)(at - path);
+}
+
+// The search for KEY and the keys below.
+struct key_question {
+    const char *key; // NULL: all
+    size_t found;
+    char *paths[KEYS_MAX]; // of all, for suggestions
+    size_t count;
+};
+
+static void answer(void *ctx, const struct config_key *key) {
+    struct key_question *question = ctx;
+    size_t len = question->key ? match(key->path, question->key) : 0;
+    if (question->count < KEYS_MAX && (question->paths[question->count] = strdup(key->path)))
+        question->count++;
+    if (question->key && (len == 0 || !strchr(".[", key->path[len])))
+        return;
+    if (!question->key || question->found > 0)
+        putchar('\n');
+    question->found++;
+    print_key(key);
+}
+
+// The nearest key, or the first that ends with KEY.
+static struct error *unknown(const struct key_question *question) {
+    const char *meant = NULL;
+    AUTO_TEXT tail = text_format(".%s", question->key);
+    for (size_t i = 0; tail && !meant && i < question->count; i++)
+        meant = text_has_suffix(question->paths[i], tail) ? question->paths[i] : NULL;
+    if (!meant)
+        meant = suggest(question->key, (const char *const *)question->paths, question->count);
+    return error_new(ERROR_USAGE, "unknown key \"%s\"%s%s%s wharf help configuration lists all keys", question->key,
+                     meant ? ", did you mean \"" : ":", meant ? meant : "", meant ? "\"?" : "");
+}
+
+struct error *help_print_configuration(const char *key) {
+    struct key_question question = {.key = key};
+    if (!key)
+        puts("The keys of the configuration file, which is YAML. [] is an item of a list. Paths are absolute, or "
+             "relative to\n"
+             "the directory of the file. Durations are Go's: 15m, 1h30m. wharf check --config FILE reports all "
+             "problems.");
+    struct error *error = config_describe(answer, &question);
+    if (!error && question.found == 0)
+        error = unknown(&question);
+    for (size_t i = 0; i < question.count; i++)
+        free(question.paths[i]);
+    return error;
 }
 
 size_t main_print_problems(const struct problems *problems) {

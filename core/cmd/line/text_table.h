@@ -18,9 +18,6 @@ struct text_table {
 
 // Appends a cell, a copy of the text; NULL and "" are printed as <none>. A row is complete with n_columns cells.
 void text_table_add(struct text_table *table, const char *text);
-void text_table_add_number(struct text_table *table, long long number);
-// Prints the complete rows, from `first_row` on, without control characters. False: out of memory; nothing is printed.
-bool text_table_print(const struct text_table *table, size_t first_row, FILE *out);
-// The same, then frees the table.
+// Prints the complete rows, from `first_row` on, without control characters; nothing when out of memory. Frees the
+// table.
 struct error *text_table_end(struct text_table *table, size_t first_row, FILE *out);
-void text_table_free(struct text_table *table);

@@ -65,14 +65,9 @@ void remote_close(struct remote *remote); // NULL is fine
 // reached. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
 struct error *remote_get(struct remote *remote, const char *path, struct json **out);
 
-// The same for a body that is passed on as it arrives, until it ends. `data` returns false to end it. `opened` may be
-// NULL; it gets the host's remark (the header Wharf-Note), or NULL.
-struct remote_reader {
-    void (*opened)(void *ctx, const char *note);
-    bool (*data)(void *ctx, const char *bytes, size_t len);
-    void *ctx;
-};
-struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader);
+// Prints a body to standard output as it arrives, until it ends, and the host's remark (the header Wharf-Note) to
+// stderr.
+struct error *remote_print(struct remote *remote, const char *path);
 
 // For a connection of the caller's own with the transport that requests use: `remote_authorize` finds the host and
 // makes the transport send the token; afterwards host.connection has the transport.

@@ -194,26 +194,25 @@ static struct error *failure(struct remote *remote, const struct response *respo
     return error_new(code, "the host: %s", response->message);
 }
 
-struct streaming {
-    const struct remote_reader *reader;
+struct streaming { // to standard output
     struct transport *transport;
     uint64_t id;
     bool done, answered;
-    bool ended; // by the caller
+    bool ended; // standard output is closed
     struct response *response;
 };
 
 static bool on_open(void *ctx) {
     const struct streaming *streaming = ctx;
-    if (streaming->reader->opened)
-        streaming->reader->opened(streaming->reader->ctx,
-                                  curl_transport_response_header(streaming->transport, streaming->id, "Wharf-Note"));
+    const char *note = curl_transport_response_header(streaming->transport, streaming->id, "Wharf-Note");
+    if (note)
+        text_print_line(stderr, note);
     return true;
 }
 
 static bool on_data(void *ctx, const char *bytes, size_t len) {
     struct streaming *streaming = ctx;
-    streaming->ended = !streaming->reader->data(streaming->reader->ctx, bytes, len);
+    streaming->ended = fwrite(bytes, 1, len, stdout) != len || fflush(stdout) != 0;
     return !streaming->ended;
 }
 
@@ -230,8 +229,7 @@ static struct error *stream_once(struct remote *remote, const char *path, struct
         .method = HTTP_GET, .path = path, .accept = "*/*", .stream = true, .max_body = ERROR_BODY_MAX};
     const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = streaming};
     struct transport *transport = remote->host.connection.transport;
-    *streaming =
-        (struct streaming){.reader = streaming->reader, .transport = transport, .response = streaming->response};
+    *streaming = (struct streaming){.transport = transport, .response = streaming->response};
     streaming->id = transport->ops->submit(transport, &request, &handler);
     if (streaming->id == 0)
         return error_no_memory();
@@ -278,9 +276,9 @@ struct error *remote_worker(struct remote *remote, const char *name, struct json
     return error;
 }
 
-struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader) {
+struct error *remote_print(struct remote *remote, const char *path) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    struct streaming streaming = {.reader = reader, .response = &response};
+    struct streaming streaming = {.response = &response};
     TRY(send_request(remote, path, &streaming, &response));
     return streaming.answered || streaming.ended ? NULL : failure(remote, &response);
 }

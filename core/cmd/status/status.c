@@ -291,26 +291,22 @@ static uint64_t hash_of(const struct json *item) {
 // `printed` has the hash of the last printed row of each item, by key.
 static struct error *print_changes(struct asked *asked, struct json *printed, bool titled) {
     AUTO_JSON list = NULL;
-    struct error *error = get_list(asked, asked->view, &list);
+    TRY(get_list(asked, asked->view, &list));
     asked->since = json_int64(json_get(list, "sequence"), asked->since);
     struct text_table table = {.limit = limit_of(asked)};
     bool wide = asked->output == OUTPUT_WIDE;
     status_add_row(asked->view, wide, NULL, &table);
-    for (const struct json *item = json_first(json_get(list, "items")); item && !error; item = json_next(item)) {
+    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
         char hash[24];
         snprintf(hash, sizeof hash, "%llx", (unsigned long long)hash_of(item));
         const char *key = status_text(item, asked->view->key);
         if (strcmp(status_text(printed, key), hash) == 0)
             continue;
         status_add_row(asked->view, wide, item, &table);
-        if (!json_set(printed, key, json_new_string(hash)))
-            error = error_no_memory();
+        table.failed |= !json_set(printed, key, json_new_string(hash));
     }
-    if (!error)
-        error = text_table_end(&table, titled, stdout);
-    else
-        text_table_free(&table);
-    return fflush(stdout) == 0 || error ? error : error_new(ERROR_IO, "cannot write to standard output");
+    TRY(text_table_end(&table, titled, stdout));
+    return fflush(stdout) == 0 ? NULL : error_new(ERROR_IO, "cannot write to standard output");
 }
 
 static struct error *watch(struct asked *asked) {
