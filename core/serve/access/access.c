@@ -3,17 +3,11 @@
 #include "core/base/clock.h"
 #include "core/serve/http/server.h"
 
-static struct error *check_access(struct web_call *call, const struct auth_attributes *what) {
-    return auth_allow(call->server->auth, &call->user, what, clock_now().mono_ns);
-}
-
 static struct error *allow_kind(struct web_call *call, const char *verb, const struct kind *kind,
                                 const char *namespace_, const char *name) {
-    return check_access(call, &(struct auth_attributes){.verb = verb,
-                                                        .group = kind->abi.group,
-                                                        .resource = kind->abi.plural,
-                                                        .namespace_ = namespace_,
-                                                        .name = name});
+    const struct auth_attributes what = {
+        .verb = verb, .group = kind->abi.group, .resource = kind->abi.plural, .namespace_ = namespace_, .name = name};
+    return auth_allow(call->server->auth, &call->user, &what, clock_now().mono_ns);
 }
 
 // Without a kind: all kinds.
@@ -22,55 +16,38 @@ static struct error *allow_list(struct web_call *call) {
     const char *named = web_parameter(call, "kind"), *namespace_ = web_parameter(call, "namespace");
     const struct kind *kind = NULL;
     if (named && *named) {
-        struct error *error = api_find_kind(api, named, &kind);
-        return error ? error : allow_kind(call, "list", kind, namespace_, NULL);
+        TRY(api_find_kind(api, named, &kind));
+        return allow_kind(call, "list", kind, namespace_, NULL);
     }
-    struct error *error = NULL;
     const struct adapters *adapters = api_adapters_of(api);
-    for (size_t k = 0; k < adapters->n_kinds && !error; k++)
-        error = allow_kind(call, "list", adapters->kinds[k], namespace_, NULL);
-    return error;
+    for (size_t k = 0; k < adapters->n_kinds; k++)
+        TRY(allow_kind(call, "list", adapters->kinds[k], namespace_, NULL));
+    return NULL;
 }
 
 static struct error *allow_get(struct web_call *call) {
     const struct kind *kind = NULL;
-    struct error *error = api_find_kind(call->server->source.api, call->segments[0], &kind);
-    return error ? error : allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
+    TRY(api_find_kind(call->server->source.api, call->segments[0], &kind));
+    return allow_kind(call, "get", kind, call->segments[1], call->segments[2]);
 }
 
 // A right to one thing; a stream or session has a grant from here on.
-static struct error *allow_one(struct web_call *call, const char *token, const struct auth_attributes *what) {
-    struct error *error = check_access(call, what);
-    if (error || call->route->kind == CONNECTION_SHORT)
-        return error;
-    return grants_add(call->server->grants, token, what, &call->grant);
-}
-
-static struct error *allow_pods(struct web_call *call, const char *token, const char *verb, const char *subresource) {
-    return allow_one(call, token,
-                     &(struct auth_attributes){.verb = verb,
-                                               .group = "",
-                                               .resource = "pods",
-                                               .subresource = subresource,
-                                               .namespace_ = call->segments[1]});
+static struct error *allow_one(struct web_call *call, const char *token) {
+    static const struct auth_attributes rights[] = {
+        [ACCESS_WHARF] = {.verb = "get", .path = "/wharf"},
+        [ACCESS_LOGS] = {.verb = "get", .resource = "pods", .subresource = "log"},
+        [ACCESS_EXEC] = {.verb = "create", .resource = "pods", .subresource = "exec"},
+    };
+    struct auth_attributes what = rights[call->route->access];
+    what.namespace_ = what.resource ? call->segments[1] : NULL;
+    TRY(auth_allow(call->server->auth, &call->user, &what, clock_now().mono_ns));
+    return call->route->kind == CONNECTION_SHORT ? NULL : grants_add(call->server->grants, token, &what, &call->grant);
 }
 
 static struct error *authorize(struct web_call *call, const char *token) {
-    switch (call->route->access) {
-    case ACCESS_WHARF:
-        return allow_one(call, token, &(struct auth_attributes){.verb = "get", .path = "/wharf"});
-    case ACCESS_WORKLOADS:
+    if (call->route->access == ACCESS_WORKLOADS)
         return allow_list(call);
-    case ACCESS_EXPLAIN:
-        return allow_get(call);
-    case ACCESS_LOGS:
-        return allow_pods(call, token, "get", "log");
-    case ACCESS_EXEC:
-        return allow_pods(call, token, "create", "exec");
-    case ACCESS_OPEN:
-        break;
-    }
-    return NULL;
+    return call->route->access == ACCESS_EXPLAIN ? allow_get(call) : allow_one(call, token);
 }
 
 // Logs and sessions need a token from everywhere.

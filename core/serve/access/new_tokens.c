@@ -2,6 +2,7 @@
 #include "core/serve/access/new_tokens.h"
 
 #include "core/base/bucket.h"
+#include "core/base/thread.h"
 #include "core/serve/http/server.h"
 
 #include <poll.h>
@@ -19,16 +20,13 @@ void new_tokens_destroy(struct new_tokens *tokens) {
 }
 
 static bool is_within_budget(struct new_tokens *tokens, int64_t now_ns) {
-    pthread_mutex_lock(&tokens->lock);
-    bool within = tokens->full_ns - now_ns < NEW_TOKENS_BURST * NEW_TOKENS_NS;
-    pthread_mutex_unlock(&tokens->lock);
-    return within;
+    AUTO_LOCK(&tokens->lock);
+    return tokens->full_ns - now_ns < NEW_TOKENS_BURST * NEW_TOKENS_NS;
 }
 
 static void charge_budget(struct new_tokens *tokens, int64_t now_ns) {
-    pthread_mutex_lock(&tokens->lock);
+    AUTO_LOCK(&tokens->lock);
     bucket_spend(&tokens->full_ns, now_ns, NEW_TOKENS_NS);
-    pthread_mutex_unlock(&tokens->lock);
 }
 
 // False: the call has waited for too long, or the host stops.
@@ -44,17 +42,15 @@ static bool wait_for_budget(struct http_server *server, int64_t until_ns) {
 
 static bool review_token(struct web_call *call, const char *token, int64_t until_ns) {
     struct http_server *server = call->server;
-    struct auth_user user;
+    __attribute__((cleanup(auth_user_clear))) struct auth_user user = {.name = NULL};
     if (!wait_for_budget(server, until_ns)) {
         web_fail(call, MHD_HTTP_TOO_MANY_REQUESTS, "too many tokens that are not valid are being reviewed: try again");
         return false;
     }
     int64_t now_ns = clock_now().mono_ns;
     struct error *error = auth_identify(server->auth, token, now_ns, &user);
-    if (!error) {
-        auth_user_clear(&user);
+    if (!error)
         return true;
-    }
     bool refused = error->code == ERROR_REFUSED;
     if (refused)
         charge_budget(&server->new_tokens, now_ns);

@@ -7,6 +7,9 @@
 
 #define HEALTH_STALL_NS (30 * CLOCK_SECOND)
 
+// Appends a line that controls no terminal: texts may be a server's, or a user's.
+void health_line(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 // Whether the engine makes progress. Appends "ok\n", or a line with the duration of the stall.
 bool health_alive(int64_t stalled_ns, struct buffer *out);
 

@@ -28,8 +28,8 @@ struct position {
 };
 
 enum holder { OF_SNAPSHOT, OF_CLUSTER, OF_READING, OF_WATCH, OF_KIND };
-enum form { COUNT, FLAG, SECONDS };
-enum omits { OMITS_NOTHING, OMITS_ZEROS, OMITS_EMPTY }; // zeros; zeros, and the family without samples
+enum form { COUNT, FLAG, SECONDS, IS_STATE, IS_FILLED }; // 1 if an enum is the state of the position; for a text
+enum omits { OMITS_NOTHING, OMITS_ZEROS, OMITS_EMPTY };  // zeros; zeros, and the family without samples
 
 struct family {
     const char *name, *help; // a counter ends with "_total", all others are gauges
@@ -45,7 +45,9 @@ struct family {
     .holder = (of), .offset = offsetof(structure, member),                                                             \
     .form = _Generic(((structure *)NULL)->member, bool                                                                 \
                      : FLAG, int64_t                                                                                   \
-                     : SECONDS, default                                                                                \
+                     : SECONDS, unsigned                                                                               \
+                     : IS_STATE, char *                                                                                \
+                     : IS_FILLED, default                                                                              \
                      : COUNT)
 #define FAMILY(metric, text, ...)                                                                                      \
     { .name = metric, .help = text, __VA_ARGS__ }
@@ -59,18 +61,6 @@ struct family {
 
 static uint64_t is_contact(const struct host_snapshot *s, const struct position *at) {
     return (size_t)stats_contact(&s->stats, at->cluster) == at->index;
-}
-
-static uint64_t is_watch_state(const struct host_snapshot *s, const struct position *at) {
-    return (size_t)s->stats.clusters[at->cluster].watches[at->kind].state == at->index;
-}
-
-static uint64_t is_policy(const struct host_snapshot *s, const struct position *at) {
-    return (size_t)s->stats.clusters[at->cluster].policy == at->index;
-}
-
-static uint64_t is_refused(const struct host_snapshot *s, const struct position *at) {
-    return *s->stats.clusters[at->cluster].refused != '\0';
 }
 
 static uint64_t is_capacity_known(const struct host_snapshot *s, const struct position *at) {
@@ -103,7 +93,7 @@ static const struct family families[] = {
     FAMILY("wharf_worker_guards", "Guards of a worker that were alive at the last read; 0 without fencing.",
            OVER(OVER_WORKERS), CLUSTER(guards)),
     FAMILY("wharf_watch_state", "State of the watch of a kind in a cluster: 1 for the present state, else 0.",
-           OVER(OVER_CLUSTERS, OVER_KINDS, OVER_STATES), VALUE(is_watch_state)),
+           OVER(OVER_CLUSTERS, OVER_KINDS, OVER_STATES), WATCH(state)),
     FAMILY("wharf_watch_objects_seen_total", "Listed, added or changed objects.", OVER(OVER_CLUSTERS, OVER_KINDS),
            WATCH(seen)),
     FAMILY("wharf_watch_objects_gone_total", "Deleted objects.", OVER(OVER_CLUSTERS, OVER_KINDS), WATCH(gone)),
@@ -122,7 +112,7 @@ static const struct family families[] = {
            "1 where the management cluster's API of a kind lacks the field managedBy, else 0.", OVER(OVER_KINDS),
            WATCH(no_field)),
     FAMILY("wharf_cluster_refused", "1 where the host does nothing because of the identity of a cluster, else 0.",
-           OVER(OVER_CLUSTERS), VALUE(is_refused)),
+           OVER(OVER_CLUSTERS), CLUSTER(refused)),
     FAMILY("wharf_worker_suspect", "1 where the worker finishes workloads far faster than other workers do, else 0.",
            OVER(OVER_WORKERS), CLUSTER(suspect)),
     FAMILY("wharf_mirrors_unproven",
@@ -163,7 +153,7 @@ static const struct family families[] = {
     FAMILY("wharf_worker_nodes", "Nodes of a worker that take pods.", OVER(OVER_WORKERS), VALUE(nodes_of),
            .omits = OMITS_EMPTY),
     FAMILY("wharf_worker_policy", "Policy of a worker: 1 for the present policy, else 0.",
-           OVER(OVER_WORKERS, OVER_POLICIES), VALUE(is_policy)),
+           OVER(OVER_WORKERS, OVER_POLICIES), CLUSTER(policy)),
     FAMILY("wharf_worker_leaving",
            "1 where a worker is no longer configured and leaves when all workloads have ended, else 0.",
            OVER(OVER_WORKERS), CLUSTER(leaving)),
@@ -284,12 +274,25 @@ static void print_header(const struct family *family, struct buffer *out) {
     metrics_family(out, family->name, counter ? "counter" : "gauge", family->help);
 }
 
+static uint64_t value_of(const struct family *family, const struct host_snapshot *s, const struct position *at) {
+    const void *field = field_of(family, s, at);
+    if (family->value)
+        return family->value(s, at);
+    switch (family->form) {
+    case FLAG:
+        return *(const bool *)field;
+    case IS_STATE:
+        return *(const unsigned *)field == at->index;
+    case IS_FILLED:
+        return *(const char *)field != '\0';
+    default:
+        return ((const uint64_t *)field)[at->index];
+    }
+}
+
 static void print_sample(const struct family *family, const struct host_snapshot *s, const struct position *at,
                          const struct label *labels, bool *begun, struct buffer *out) {
-    const void *field = field_of(family, s, at);
-    uint64_t value = family->value          ? family->value(s, at)
-                     : family->form == FLAG ? *(const bool *)field
-                                            : ((const uint64_t *)field)[at->index];
+    uint64_t value = value_of(family, s, at);
     if (value == ABSENT || (value == 0 && family->omits != OMITS_NOTHING && !family->value))
         return;
     if (!*begun)
