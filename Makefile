@@ -106,6 +106,8 @@ $(B)/commit: FORCE
 	@echo '$(COMMIT)' > $@.now
 	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
 
+$(B)/core/cmd/line/complete.o: $(wildcard core/cmd/line/completion.*)
+
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
 UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)
 $(B)/ui.html: $(UI_PARTS)

@@ -182,67 +182,20 @@ int main_complete(char **words, bool for_kubectl) {
     return EXIT_SUCCESS;
 }
 
-static const char bash[] = "# wharf completion for bash: source <(wharf completion bash)\n"
-                           "_wharf() {\n"
-                           "    local cur words lines\n"
-                           "    cur=\"${COMP_LINE:0:COMP_POINT}\"\n"
-                           "    read -ra words <<< \"$cur\"\n"
-                           "    [[ \"$cur\" == *[[:space:]] ]] && words+=(\"\")\n"
-                           "    cur=\"${words[${#words[@]}-1]}\"\n"
-                           "    mapfile -t lines < <(wharf __complete \"${words[@]:1}\" 2>/dev/null)\n"
-                           "    lines=(\"${lines[@]%%$'\\t'*}\")\n"
-                           "    if [[ \"${lines[0]}\" == \":files\" ]]; then\n"
-                           "        compopt -o filenames\n"
-                           "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-                           "        return\n"
-                           "    fi\n"
-                           "    [[ ${#lines[@]} -eq 1 && \"${lines[0]}\" == */ ]] && compopt -o nospace\n"
-                           "    # What is before a '=' or ':' was completed already.\n"
-                           "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"\"\n"
-                           "    [[ \"$cur\" == *\"$word\" ]] && before=\"${cur%\"$word\"}\"\n"
-                           "    COMPREPLY=(\"${lines[@]#\"$before\"}\")\n"
-                           "}\n"
-                           "complete -F _wharf wharf\n";
-
-static const char zsh[] = "#compdef wharf\n"
-                          "# wharf completion for zsh: source <(wharf completion zsh)\n"
-                          "_wharf() {\n"
-                          "    local -a lines described\n"
-                          "    lines=(\"${(@f)$(wharf __complete \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
-                          "    if [[ \"${lines[1]}\" == \":files\" ]]; then\n"
-                          "        _files\n"
-                          "        return\n"
-                          "    fi\n"
-                          "    local line\n"
-                          "    for line in $lines; do\n"
-                          "        described+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\")\n"
-                          "    done\n"
-                          "    if (( ${#lines} == 1 )) && [[ \"${lines[1]%%$'\\t'*}\" == */ ]]; then\n"
-                          "        _describe -V wharf described -S ''\n"
-                          "    else\n"
-                          "        _describe -V wharf described\n"
-                          "    fi\n"
-                          "}\n"
-                          "if [[ \"${funcstack[1]}\" == _wharf ]]; then\n"
-                          "    _wharf \"$@\"\n"
-                          "else\n"
-                          "    compdef _wharf wharf\n"
-                          "fi\n";
-
-static const char fish[] = "# wharf completion for fish: wharf completion fish | source\n"
-                           "function __wharf_complete\n"
-                           "    set -l words (commandline -opc) (commandline -ct)\n"
-                           "    set -l lines (wharf __complete $words[2..-1] 2>/dev/null)\n"
-                           "    if test \"$lines[1]\" = ':files'\n"
-                           "        __fish_complete_path (commandline -ct)\n"
-                           "    else\n"
-                           "        printf '%s\\n' $lines\n"
-                           "    end\n"
-                           "end\n"
-                           "complete -c wharf -f -a '(__wharf_complete)'\n";
+// The assembler reads the scripts: core/cmd/line/completion.bash and so on.
+#define SCRIPT(shell)                                                                                                  \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            "script_" #shell ":\n"                                                                                     \
+            ".incbin \"core/cmd/line/completion." #shell "\"\n"                                                        \
+            ".byte 0\n"                                                                                                \
+            ".popsection\n");                                                                                          \
+    extern const char script_##shell[] __attribute__((visibility("hidden")))
+SCRIPT(bash);
+SCRIPT(zsh);
+SCRIPT(fish);
 
 static struct error *run_completion(struct call *call) {
-    const char *const scripts[] = {bash, zsh, fish};
+    const char *const scripts[] = {script_bash, script_zsh, script_fish};
     for (size_t i = 0; i < COUNT(scripts); i++)
         if (strcmp(call->operand[0], subcommand_completion.operand_words[i]) == 0)
             fputs(scripts[i], stdout);

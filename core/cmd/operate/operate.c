@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management cluster, written with the
-// caller's own rights, so that orders outlive the command and the host.
+// `wharf cordon`, `uncordon`, `drain` and `retry`. The orders about workers are in a ConfigMap of the management
+// cluster, written with the caller's own rights, so that orders outlive the command and the host.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/suggest.h"
@@ -15,69 +15,52 @@
 
 #define ATTEMPTS 5 // at a write that conflicts, as client-go's retry.DefaultRetry
 
-// The entry of a worker in ConfigMap wharf-workers.
-struct worker_order {
-    bool cordoned;
-    const char *drain; // "finish", "move"; NULL: no
-};
-
-static const struct resource configmaps = {.group = "", .version = "v1", .plural = "configmaps"};
-
-// {"metadata": {...}, "data": {worker: entry, or null}}
-static struct json *make_body(const char *namespace_, const char *version, const char *worker,
-                              const struct worker_order *order) {
-    AUTO_JSON entry = json_new_object();
+// {"metadata": {...}, "data": {worker: entry, or null}}. NULL when out of memory.
+static char *make_body(const char *namespace_, const char *version, const char *worker, const char *entry) {
     AUTO_JSON metadata = version ? document_make("{'resourceVersion':%s}", version)
                                  : document_make("{'name':'" RIGHTS_WORKERS "','namespace':%s}", namespace_);
-    bool ordered = order->cordoned || order->drain;
-    bool good = metadata && entry && (!order->cordoned || json_set(entry, "cordoned", json_new_bool(true))) &&
-                (!order->drain || json_set(entry, "drain", json_new_string(order->drain)));
-    AUTO_TEXT text = good && ordered ? json_text(entry, NULL) : NULL;
-    return good && (text || !ordered)
-               ? document_make("{'apiVersion':'v1','kind':'ConfigMap','metadata':%j,'data':{%s:%s}}", metadata, worker,
-                               text)
-               : NULL;
-}
-
-static struct error *send_body(struct client *client, struct request *request, const struct json *body,
-                               struct response *response) {
-    AUTO_TEXT text = body ? json_text(body, &request->body_len) : NULL;
-    if (!text)
-        return error_no_memory();
-    request->body = text;
-    return ask(client, request, response);
+    return metadata ? document_text("{'apiVersion':'v1','kind':'ConfigMap','metadata':%j,'data':{%s:%s}}", metadata,
+                                    worker, entry)
+                    : NULL;
 }
 
 // One attempt. *conflict: another write came first.
-static struct error *try_write(struct client *client, const char *namespace_, const char *worker,
-                               const struct worker_order *order, bool *conflict) {
+static struct error *try_write(struct client *client, const char *namespace_, const char *worker, const char *entry,
+                               bool *conflict) {
     __attribute__((cleanup(ask_cleanup))) struct response found = {.retry_after_ns = -1};
     __attribute__((cleanup(ask_cleanup))) struct response written = {.retry_after_ns = -1};
-    struct request request = {
-        .verb = VERB_GET, .resource = configmaps, .namespace_ = namespace_, .name = RIGHTS_WORKERS};
-    struct error *error = ask(client, &request, &found);
-    bool missing = found.reason == REASON_NOT_FOUND, is_order = order->cordoned || order->drain;
-    if (error || (missing && !is_order))
-        return error;
+    struct request request = {.verb = VERB_GET,
+                              .resource = {.group = "", .version = "v1", .plural = "configmaps"},
+                              .namespace_ = namespace_,
+                              .name = RIGHTS_WORKERS};
+    TRY(ask(client, &request, &found));
+    bool missing = found.reason == REASON_NOT_FOUND;
+    if (missing && !entry)
+        return NULL;
     if (!missing && found.reason != REASON_OK)
         return error_new(ERROR_IO, "ConfigMap %s/%s: %s", namespace_, RIGHTS_WORKERS, found.message);
+    AUTO_TEXT body = make_body(namespace_, missing ? NULL : object_version(found.object->value), worker, entry);
+    if (!body)
+        return error_no_memory();
     request.verb = missing ? VERB_CREATE : VERB_MERGE_PATCH;
-    AUTO_JSON body = make_body(namespace_, missing ? NULL : object_version(found.object->value), worker, order);
-    error = send_body(client, &request, body, &written);
+    request.body = body;
+    request.body_len = strlen(body);
+    TRY(ask(client, &request, &written));
     *conflict = written.reason == REASON_CONFLICT || written.reason == REASON_ALREADY_EXISTS;
-    if (!error && !*conflict && written.reason != REASON_OK)
-        error = error_new(ERROR_IO, "ConfigMap %s/%s: %s", namespace_, RIGHTS_WORKERS, written.message);
-    return error;
+    if (*conflict || written.reason == REASON_OK)
+        return NULL;
+    return error_new(ERROR_IO, "ConfigMap %s/%s: %s", namespace_, RIGHTS_WORKERS, written.message);
 }
 
-// Reads, changes and writes the ConfigMap, again after a conflict; creates a missing ConfigMap. Removes an empty entry.
-static struct error *order_write(struct client *management, const char *namespace_, const char *worker,
-                                 const struct worker_order *order) {
+// Reads, changes and writes the ConfigMap, again after a conflict; creates a missing ConfigMap. `entry` NULL: removes
+// the worker's entry.
+static struct error *write_order(struct client *management, const char *namespace_, const char *worker,
+                                 const char *entry) {
     for (int i = 0; i < ATTEMPTS; i++) {
         bool conflict = false;
-        struct error *error = try_write(management, namespace_, worker, order, &conflict);
-        if (error || !conflict)
-            return error;
+        TRY(try_write(management, namespace_, worker, entry, &conflict));
+        if (!conflict)
+            return NULL;
     }
     return error_new(ERROR_IO, "ConfigMap %s/%s: other writes keep changing it: try again", namespace_, RIGHTS_WORKERS);
 }
@@ -102,7 +85,7 @@ static struct error *no_such_worker(const struct json *items, const char *worker
 
 // The worker's item in the host's list. *out is NULL without an error if the host was not reached, with a warning
 // unless *warned: the order takes effect at the next start. ERROR_NOT_FOUND: the host has no such worker.
-static struct error *order_find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out) {
+static struct error *find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out) {
     AUTO_JSON list = NULL;
     struct error *error = remote_worker(remote, worker, out, &list);
     if (error && error->code == ERROR_IO) {
@@ -133,7 +116,8 @@ static const struct flag drain_flags[] = {
 
 struct operation {
     const char *worker;
-    struct worker_order order;
+    const char *entry;       // JSON, in ConfigMap wharf-workers; NULL: none, the worker is not cordoned
+    const char *drain;       // "finish", "move"; NULL: the worker is not drained
     const char *done, *does; // "cordoned", "cordons"
     bool wait;               // until the worker is drained
     int64_t timeout_ns;
@@ -154,7 +138,7 @@ static struct error *not_applied(const struct operation *operation, const struct
     char after[CLOCK_RFC3339_MAX];
     clock_duration_text(APPLIED_NS, after);
     const char *namespace_ = remote->options.host_namespace;
-    if (operation->order.cordoned)
+    if (operation->entry)
         return error_new(ERROR_REFUSED,
                          "worker %s: the host has not applied this after %s: does it read ConfigMap %s/" RIGHTS_WORKERS
                          " of the management cluster?",
@@ -165,11 +149,11 @@ static struct error *not_applied(const struct operation *operation, const struct
                      operation->worker, after, namespace_);
 }
 
-static bool is_applied(const struct worker_order *order, const struct json *worker) {
+static bool is_applied(const struct operation *operation, const struct json *worker) {
     const char *drain = json_string(json_get(worker, "drain"));
-    if (order->drain)
-        return text_equal(drain, order->drain);
-    return json_bool(json_get(worker, "cordoned"), false) == order->cordoned && (order->cordoned || !drain);
+    if (operation->drain)
+        return text_equal(drain, operation->drain);
+    return json_bool(json_get(worker, "cordoned"), false) == !!operation->entry && (operation->entry || !drain);
 }
 
 // Waits until the host shows the order; not for a host that does not respond.
@@ -178,10 +162,10 @@ static struct error *await_applied(const struct operation *operation, struct rem
     for (;;) {
         AUTO_JSON worker = NULL;
         bool warned = true;
-        struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
+        TRY(find_worker(remote, operation->worker, &warned, &worker));
         *reached = worker;
-        if (error || !worker || is_applied(&operation->order, worker))
-            return error;
+        if (!worker || is_applied(operation, worker))
+            return NULL;
         if (!remote_wait(until_ns, APPLIED_AGAIN_NS))
             return not_applied(operation, remote);
     }
@@ -193,9 +177,7 @@ static struct error *wait_drained(const struct operation *operation, struct remo
     bool warned = false;
     for (long long printed = -1;;) {
         AUTO_JSON worker = NULL;
-        struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
-        if (error)
-            return error;
+        TRY(find_worker(remote, operation->worker, &warned, &worker));
         long long active = (long long)json_int64(json_get(worker, "active"), -1);
         bool drains = json_string(json_get(worker, "drain"));
         if (drains && active == 0) {
@@ -221,9 +203,9 @@ static struct error *operate(struct call *call, struct operation *operation) {
     AUTO_JSON worker = NULL;
     bool warned = false, reached = false;
     operation->worker = call->operand[0];
-    TRY(order_find_worker(remote, operation->worker, &warned, &worker));
+    TRY(find_worker(remote, operation->worker, &warned, &worker));
     TRY(remote_management(remote, &management));
-    TRY(order_write(management, remote->options.host_namespace, operation->worker, &operation->order));
+    TRY(write_order(management, remote->options.host_namespace, operation->worker, operation->entry));
     if (worker)
         TRY(await_applied(operation, remote, &reached));
     printf("worker %s %s\n", operation->worker, operation->done);
@@ -236,7 +218,7 @@ static struct error *operate(struct call *call, struct operation *operation) {
 }
 
 static struct error *run_cordon(struct call *call) {
-    return operate(call, &(struct operation){.order = {.cordoned = true}, .done = "cordoned", .does = "cordons"});
+    return operate(call, &(struct operation){.entry = "{\"cordoned\":true}", .done = "cordoned", .does = "cordons"});
 }
 
 static struct error *run_uncordon(struct call *call) {
@@ -245,12 +227,14 @@ static struct error *run_uncordon(struct call *call) {
 
 static struct error *run_drain(struct call *call) {
     AUTO_TEXT done = text_format("cordoned and draining (%s)", call->values[POLICY]);
-    struct operation operation = {.order = {.cordoned = true, .drain = call->values[POLICY]},
-                                  .done = done ? done : "draining",
+    AUTO_TEXT entry = document_text("{'cordoned':true,'drain':%s}", call->values[POLICY]);
+    struct operation operation = {.entry = entry,
+                                  .drain = call->values[POLICY],
+                                  .done = done,
                                   .does = "drains",
                                   .wait = !call->values[NO_WAIT],
                                   .timeout_ns = flags_duration(call->values[TIMEOUT])};
-    return operate(call, &operation);
+    return done && entry ? operate(call, &operation) : error_no_memory();
 }
 
 SUBCOMMAND(cordon, run_cordon, "place nothing new in a worker",
@@ -268,3 +252,82 @@ SUBCOMMAND(drain, run_drain, "empty a worker, for its maintenance",
            "Cordons the worker and waits until all its workloads have finished, or with --policy move have left for\n"
            "other workers. Interrupting the command does not stop the drain; wharf uncordon does.\n",
            .operand = OPERAND_WORKER, ASKS_HOST, FLAGS(drain_flags));
+
+enum { NAMESPACE };
+static const struct flag retry_flags[] = {[NAMESPACE] = FLAG_NAMESPACE};
+
+static struct error *check_unfinished(const char *object, const struct json *item) {
+    const char *phase = json_string_or(json_get(item, "phase"), "");
+    if (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)
+        return NULL;
+    return error_new(ERROR_REFUSED,
+                     "%s has finished (%s) and is not changed; delete it and create it again to run it again", object,
+                     phase);
+}
+
+// Reads the workload's group and resource from the host.
+static struct error *describe_workload(struct call *call, struct json **out) {
+    AUTO_BUFFER(path, 8192);
+    remote_object_path(call, "/api/v1/workloads", &path);
+    TRY(path.failed ? error_no_memory() : remote_get(call->remote, path.data, out));
+    if (!json_bool(json_get(*out, "ours"), true))
+        return error_new(ERROR_REFUSED, "%s is not delegated to this host: %s", call->object,
+                         json_string_or(json_get(*out, "why"), ""));
+    return check_unfinished(call->object, *out);
+}
+
+// Tries the versions of the adapter until the server serves one.
+static struct error *annotate(struct call *call, struct client *client, const struct json *versions,
+                              const struct json *item) {
+    char now[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(clock_now().wall_ns, now);
+    AUTO_TEXT body = document_text("{'metadata':{'annotations':{'wharf.dev/retry':%s}}}", now);
+    if (!body)
+        return error_no_memory();
+    for (const struct json *version = json_first(versions); version; version = json_next(version)) {
+        __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+        const struct request request = {.verb = VERB_MERGE_PATCH,
+                                        .resource = {.group = json_string_or(json_get(item, "group"), ""),
+                                                     .version = json_string_or(version, ""),
+                                                     .plural = json_string_or(json_get(item, "resource"), "")},
+                                        .namespace_ = remote_namespace(call),
+                                        .name = json_string_or(json_get(item, "name"), ""),
+                                        .body = body,
+                                        .body_len = strlen(body)};
+        struct error *error = ask(client, &request, &response);
+        if (error || response.reason == REASON_OK)
+            return error;
+        if (response.reason != REASON_KIND_NOT_FOUND)
+            return error_new(ERROR_IO, "%s: %s", call->object, response.message);
+    }
+    return error_new(ERROR_NOT_FOUND, "%s: its kind is not served", call->object);
+}
+
+// The versions of the item's kind in the host's adapters; a value of `adapters`.
+static const struct json *versions_of(const struct json *adapters, const struct json *item) {
+    const char *group = json_string_or(json_get(item, "group"), ""), *kind = json_string_or(json_get(item, "kind"), "");
+    for (const struct json *a = json_first(json_get(adapters, "items")); a; a = json_next(a))
+        for (const struct json *k = json_first(json_get(a, "kinds")); k; k = json_next(k))
+            if (strcmp(json_string_or(json_get(k, "group"), ""), group) == 0 &&
+                strcmp(json_string_or(json_get(k, "kind"), ""), kind) == 0)
+                return json_get(k, "versions");
+    return NULL;
+}
+
+static struct error *run_retry(struct call *call) {
+    AUTO_JSON item = NULL;
+    AUTO_JSON adapters = NULL;
+    struct client *management = NULL;
+    TRY(describe_workload(call, &item));
+    TRY(remote_get(call->remote, "/api/v1/adapters", &adapters));
+    TRY(remote_management(call->remote, &management));
+    struct error *error = annotate(call, management, versions_of(adapters, item), item);
+    if (!error)
+        printf("%s is retried\n", call->object);
+    return error;
+}
+
+SUBCOMMAND(retry, run_retry, "try a workload at once that waits after a rejection",
+           "Sets the annotation wharf.dev/retry on the workload, with the caller's own rights. The host then forgets\n"
+           "rejections by workers, and all delays. A workload that has finished is not changed.\n",
+           .operand = OPERAND_OBJECT, ASKS_HOST, FLAGS(retry_flags));
