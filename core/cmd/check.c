@@ -192,9 +192,9 @@ static struct error *run_check(struct call *call) {
         return error_new(ERROR_USAGE, "--namespaced: expected --online too");
     __attribute__((cleanup(check_cleanup))) struct check check = {.online = call->values[ONLINE],
                                                                   .directory = {.source = SOURCE_DIRECTORY}};
-    struct error *error = namespaced ? rbac_read_namespaces(namespaced, &check.namespaced) : NULL;
-    if (!error)
-        error = setup_config(path, call->values[ADAPTERS], &check.setup.problems, &check.setup.config);
+    if (namespaced)
+        TRY(rbac_read_namespaces(namespaced, &check.namespaced));
+    struct error *error = setup_config(path, call->values[ADAPTERS], &check.setup.problems, &check.setup.config);
     bool readable = !error && check.setup.config && check.setup.problems.count == 0;
     if (!error && check.setup.config)
         error = check_files(&check);

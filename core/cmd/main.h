@@ -120,8 +120,6 @@ bool flags_is_duration(const char *text);
 int64_t flags_duration(const char *text); // of a value that was checked; 0 for NULL
 // "a, b or c"; NULL when out of memory. free()
 char *flags_list(const char *const *words);
-// "--phase: found "x", expected a, b or c; did you mean "a"?". `before` is "--phase: ", or "".
-struct error *flags_wrong_word(const char *before, const char *found, const char *const *words);
 
 // line/help.c
 void help_print(const struct subcommand *command);

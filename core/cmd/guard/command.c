@@ -12,7 +12,8 @@
 #include "core/kube/transport/curl_transport.h"
 #include "core/kube/transport/loop.h"
 #include "core/serve/http/http.h"
-#include "core/serve/metrics/guard_pages.h"
+#include "core/serve/metrics/health.h"
+#include "core/serve/metrics/metrics.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -72,20 +73,19 @@ static struct error *load_setup(struct guard_program *program) {
     if (call->values[CONFIG] || call->values[ENABLED])
         return setup_enabled(call, NULL, &program->setup);
     AUTO_BUFFER(names, NAMES_MAX);
-    struct config *config = NULL;
+    __attribute__((cleanup(setup_free))) struct setup here = {.config = NULL};
     __attribute__((cleanup(setup_names_free))) struct setup_names found = {.count = 0};
-    struct error *error = setup_without_file("wharf guard", call->values[ADAPTERS], &config);
-    if (error)
-        return error;
-    setup_read_names(config->adapter_directory, &found);
+    TRY(setup_without_file("wharf guard", call->values[ADAPTERS], &here.config));
+    setup_read_names(here.config->adapter_directory, &found);
     for (size_t i = 0; i < found.count; i++)
         if (strcmp(found.list[i], "generic") != 0)
             buffer_printf(&names, "%s%s", names.len > 0 ? "," : "", found.list[i]);
+    if (names.failed)
+        return error_no_memory();
     if (names.len == 0)
-        error = error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
-                          config->adapter_directory);
-    config_free(config);
-    return error ? error : names.failed ? error_no_memory() : setup_enabled(call, names.data, &program->setup);
+        return error_new(ERROR_INVALID, "%s has no adapters, expected those of the kinds to guard",
+                         here.config->adapter_directory);
+    return setup_enabled(call, names.data, &program->setup);
 }
 
 static struct error *connect_worker(struct guard_program *program) {
@@ -114,10 +114,10 @@ static int64_t tick_guard(struct guard_program *program, struct moment now) {
 
 static unsigned make_page(void *ctx, enum http_page page, struct buffer *body) {
     struct guard_program *program = ctx;
+    struct metrics_process process;
     pthread_mutex_lock(&program->mutex);
     struct guard_status status = program->status;
     pthread_mutex_unlock(&program->mutex);
-    struct metrics_process process;
     int64_t now_ns = clock_now().mono_ns;
     if (page == HTTP_LIVE)
         return guard_page_alive(&status, now_ns, body) ? OK : UNAVAILABLE;

@@ -321,10 +321,9 @@ static struct error *run_retry(struct call *call) {
     TRY(describe_workload(call, &item));
     TRY(remote_get(call->remote, "/api/v1/adapters", &adapters));
     TRY(remote_management(call->remote, &management));
-    struct error *error = annotate(call, management, versions_of(adapters, item), item);
-    if (!error)
-        printf("%s is retried\n", call->object);
-    return error;
+    TRY(annotate(call, management, versions_of(adapters, item), item));
+    printf("%s is retried\n", call->object);
+    return NULL;
 }
 
 SUBCOMMAND(retry, run_retry, "try a workload at once that waits after a rejection",

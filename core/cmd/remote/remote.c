@@ -59,22 +59,19 @@ static struct error *add_place(struct remote *remote, const char *name, char *se
     return NULL;
 }
 
-// A faulty configuration is usable if the fault is in an unused part.
+// A faulty configuration is usable if the fault is in an unused part: `wharf check` reports all faults.
 static struct error *read_config(struct remote *remote, const char *path) {
-    struct problems problems = {.count = 0};
-    struct error *error = config_load(path, &problems, &remote->config);
-    bool usable = remote->config && (config_serves(&remote->config->serve) || problems.count == 0);
-    if (!error && !usable)
-        error = error_new(ERROR_INVALID, "%s", problems.count > 0 ? problems.list[0] : path);
-    problems_free(&problems); // the others are reported by `wharf check`
-    const char *namespace_ = error ? NULL : remote->config->namespace_;
-    if (namespace_ && strcmp(remote->options.host_namespace, REMOTE_NAMESPACE) == 0)
-        remote->options.host_namespace = namespace_;
-    if (!error)
-        return NULL;
-    config_free(remote->config);
-    remote->config = NULL;
-    return error;
+    __attribute__((cleanup(problems_free))) struct problems problems = {.count = 0};
+    struct config *config = NULL;
+    TRY(config_load(path, &problems, &config));
+    if (!config || (!config_serves(&config->serve) && problems.count > 0)) {
+        config_free(config);
+        return error_new(ERROR_INVALID, "%s", problems.count > 0 ? problems.list[0] : path);
+    }
+    remote->config = config;
+    if (config->namespace_ && strcmp(remote->options.host_namespace, REMOTE_NAMESPACE) == 0)
+        remote->options.host_namespace = config->namespace_;
+    return NULL;
 }
 
 static struct error *add_socket(struct remote *remote, const char *name, const char *path) {
@@ -98,18 +95,13 @@ static struct error *use_address(struct remote *remote, const char *name) {
     return add_place(remote, name, text_format("%s%s", serve->cert_file ? HTTPS : "http://", serve->address), false);
 }
 
-// Any user may leave a file in a shared folder, and a configuration names commands to run.
-static const char *distrust(const char *path) {
-    struct stat found;
-    if (stat(path, &found) != 0 || found.st_uid == geteuid() || found.st_uid == 0)
-        return NULL;
-    return "it belongs to another user: --config names it";
-}
-
-// The file in the current folder may be for another program.
+// The file in the current folder may be for another program. Any user may leave a file in a shared folder, and a
+// configuration names commands to run.
 static void read_config_here(struct remote *remote) {
-    const char *problem = distrust(CONFIG_HERE);
-    struct error *error = problem ? error_new(ERROR_REFUSED, "%s", problem) : read_config(remote, CONFIG_HERE);
+    struct stat found;
+    bool foreign = stat(CONFIG_HERE, &found) == 0 && found.st_uid != geteuid() && found.st_uid != 0;
+    struct error *error = foreign ? error_new(ERROR_REFUSED, "it belongs to another user: --config names it")
+                                  : read_config(remote, CONFIG_HERE);
     if (error)
         fprintf(stderr, "warning: %s is not used: %s\n", CONFIG_HERE, error_text(error));
     error_free(error);
@@ -123,8 +115,8 @@ static struct error *search(struct remote *remote) {
     if (remote->config)
         return use_address(remote, CONFIG_HERE);
     if (access(CONFIG_INSTALLED, R_OK) == 0) {
-        struct error *error = read_config(remote, CONFIG_INSTALLED);
-        return error ? error : use_address(remote, CONFIG_INSTALLED);
+        TRY(read_config(remote, CONFIG_INSTALLED));
+        return use_address(remote, CONFIG_INSTALLED);
     }
     remote->missing =
         text_format("$WHARF_SERVER and $WHARF_CONFIG: not set; " CONFIG_HERE ": %s; " CONFIG_INSTALLED ": not found; ",
@@ -140,17 +132,18 @@ static struct error *find_places(struct remote *remote) {
         server = variable("WHARF_SERVER");
         config = server ? NULL : variable("WHARF_CONFIG");
     }
-    struct error *error = config ? read_config(remote, config) : NULL;
-    if (!error && config && !server)
-        error = use_address(remote, options->search ? "$WHARF_CONFIG" : "--config");
-    if (!error && server)
-        error = add_place(remote, options->search ? "$WHARF_SERVER" : "--server", strdup(server), false);
-    else if (!error && options->search && !config)
-        error = search(remote);
+    if (config)
+        TRY(read_config(remote, config));
+    if (config && !server)
+        TRY(use_address(remote, options->search ? "$WHARF_CONFIG" : "--config"));
+    if (server)
+        TRY(add_place(remote, options->search ? "$WHARF_SERVER" : "--server", strdup(server), false));
+    else if (options->search && !config)
+        TRY(search(remote));
     bool fixed = server || (config && !options->context && !options->kubeconfig && remote->n_places > 0);
-    if (!error && !fixed)
+    if (!fixed)
         remote->places[remote->n_places++] = (struct remote_place){.name = "Service"};
-    return error;
+    return NULL;
 }
 
 struct error *remote_open(const struct remote_options *options, struct remote **out) {
@@ -223,9 +216,9 @@ static struct error *read_authority(const struct remote *remote, char **out) {
     AUTO_BUFFER(text, AUTHORITY_MAX);
     if (!file)
         return NULL;
-    struct error *error = text_read_regular_file(file, AUTHORITY_MAX, &text);
-    *out = error ? NULL : buffer_take(&text, NULL);
-    return error || *out ? error : error_no_memory();
+    TRY(text_read_regular_file(file, AUTHORITY_MAX, &text));
+    *out = buffer_take(&text, NULL);
+    return *out ? NULL : error_no_memory();
 }
 
 static struct error *make_endpoint(const struct remote *remote, struct endpoint *out) {
@@ -257,12 +250,11 @@ static struct error *use_place(struct remote *remote, const struct remote_place 
 static char *probe(const struct remote *remote) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
     struct error *error = ask_raw(remote->host.client, "/api/v1/status", &response);
-    AUTO_TEXT problem = error ? strdup(error_text(error)) : NULL;
-    error_free(error);
-    if (problem)
-        return TAKE(problem);
-    if (response.code <= 0)
-        return strdup(response.message);
+    if (error || response.code <= 0) {
+        char *problem = strdup(error ? error_text(error) : response.message);
+        error_free(error);
+        return problem;
+    }
     if (remote->place->doubtful && !json_string(json_get(response.value, "origin")))
         return text_format("%s answers, but not as wharf", remote->place->server);
     return NULL;
@@ -346,10 +338,9 @@ struct error *remote_load_management(struct remote *remote) {
 }
 
 struct error *remote_open_management(struct remote *remote) {
-    struct error *error = remote_load_management(remote);
-    return error || remote->management.client
-               ? error
-               : cluster_connect(&remote->management, "management", remote->management.connection.endpoint);
+    struct cluster *management = &remote->management;
+    TRY(remote_load_management(remote));
+    return management->client ? NULL : cluster_connect(management, "management", management->connection.endpoint);
 }
 
 // A host reads only the writes to its own management cluster. If one of the two does not respond, the clusters are not
@@ -377,12 +368,12 @@ static struct error *check_same_cluster(struct remote *remote) {
 }
 
 struct error *remote_management(struct remote *remote, struct client **out) {
-    struct error *error = remote_open_management(remote);
-    if (!error && remote_is_direct(remote) && !remote->management_checked)
-        error = check_same_cluster(remote);
-    remote->management_checked = !error;
-    *out = error ? NULL : remote->management.client;
-    return error;
+    TRY(remote_open_management(remote));
+    if (remote_is_direct(remote) && !remote->management_checked)
+        TRY(check_same_cluster(remote));
+    remote->management_checked = true;
+    *out = remote->management.client;
+    return NULL;
 }
 
 const char *remote_namespace(struct call *call) {

@@ -34,18 +34,15 @@ static const struct endpoint *endpoint_of(const struct remote *remote) {
 // *proven: only the host, or its API server, reads the request.
 static struct error *check_confidential(const struct remote *remote, bool *proven) {
     const char *server = endpoint_of(remote)->server;
-    struct server_url url;
-    struct error *error = server_url_parse(server, &url);
-    if (error)
-        return error;
+    __attribute__((cleanup(server_url_free))) struct server_url url = {.tls = false};
+    TRY(server_url_parse(server, &url));
     *proven = url.tls || endpoint_of(remote)->socket;
-    if (!*proven && !address_is_local(url.host))
-        error = error_new(ERROR_REFUSED,
-                          "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
-                          "server's service proxy, or kubectl port-forward",
-                          server);
-    server_url_free(&url);
-    return error;
+    if (*proven || address_is_local(url.host))
+        return NULL;
+    return error_new(ERROR_REFUSED,
+                     "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
+                     "server's service proxy, or kubectl port-forward",
+                     server);
 }
 
 static bool is_audience(const struct json *value) {

@@ -239,31 +239,22 @@ static bool waits_long(const struct json *waiting) {
     return clock_parse_rfc3339(status_text(waiting, "since"), &since_ns) && clock_now().wall_ns - since_ns > LONG_NS;
 }
 
-// The counts of a namespace, as "workloads" of /api/v1/status.
-static struct error *count_items(const char *namespace_, const struct json *items, struct json **out) {
-    AUTO_JSON counts = json_new_object();
-    struct json *phases = json_new_object(), *waiting = json_new_object();
-    bool good = counts && json_set(counts, "namespace", json_new_string(namespace_)) &&
-                json_set(counts, "total", json_new_int64((int64_t)json_size(items)));
-    good = json_set(counts, "byPhase", phases) && good; // takes it in any case, as the next one
-    good = json_set(counts, "waiting", waiting) && good;
-    for (const struct json *item = json_first(items); good && item; item = json_next(item)) {
-        const struct json *waits = json_get(item, "waiting");
-        good = increment(phases, status_text(item, "phase"));
-        if (good && waits_long(waits))
-            good = increment(waiting, status_text(waits, "reason"));
-    }
-    *out = good ? TAKE(counts) : NULL;
-    return good ? NULL : error_no_memory();
-}
-
 // The counts of the host are of all namespaces.
 static struct error *count_namespace(const struct asked *asked, struct json *status) {
     AUTO_JSON list = NULL;
-    struct json *counts = NULL;
     TRY(get_list(asked, &status_workloads, &list));
-    TRY(count_items(asked->values[NAMESPACE], json_get(list, "items"), &counts));
-    return json_set(status, "workloads", counts) ? NULL : error_no_memory();
+    const struct json *items = json_get(list, "items");
+    AUTO_JSON total = json_new_int64((int64_t)json_size(items));
+    struct json *counts =
+        total ? document_make("{'namespace':%s,'total':%j,'byPhase':{},'waiting':{}}", asked->values[NAMESPACE], total)
+              : NULL;
+    bool good = json_set(status, "workloads", counts);
+    for (const struct json *item = json_first(items); good && item; item = json_next(item)) {
+        const struct json *waiting = json_get(item, "waiting");
+        good = increment(json_get(counts, "byPhase"), status_text(item, "phase")) &&
+               (!waits_long(waiting) || increment(json_get(counts, "waiting"), status_text(waiting, "reason")));
+    }
+    return good ? NULL : error_no_memory();
 }
 
 static struct error *print_overview(struct asked *asked) {
@@ -297,13 +288,13 @@ static struct error *print_changes(struct asked *asked, struct json *printed, bo
     bool wide = asked->output == OUTPUT_WIDE;
     status_add_row(asked->view, wide, NULL, &table);
     for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item)) {
-        char hash[24];
-        snprintf(hash, sizeof hash, "%llx", (unsigned long long)hash_of(item));
         const char *key = status_text(item, asked->view->key);
-        if (strcmp(status_text(printed, key), hash) == 0)
+        const struct json *former = json_get(printed, key);
+        int64_t hash = (int64_t)hash_of(item);
+        if (former && json_int64(former, 0) == hash)
             continue;
         status_add_row(asked->view, wide, item, &table);
-        table.failed |= !json_set(printed, key, json_new_string(hash));
+        table.failed |= !json_set(printed, key, json_new_int64(hash));
     }
     TRY(text_table_end(&table, titled, stdout));
     return fflush(stdout) == 0 ? NULL : error_new(ERROR_IO, "cannot write to standard output");
@@ -361,29 +352,30 @@ static struct error *check_wait(const struct asked *asked) {
 
 static struct error *check_host(const struct asked *asked, char **obstacle) {
     AUTO_JSON status = NULL;
-    struct error *error = remote_get(asked->call->remote, "/api/v1/status", &status);
-    bool ready = json_bool(json_get(status, "ready"), false);
-    if (!error && !ready && !(*obstacle = strdup("the host is not ready")))
-        error = error_no_memory();
-    return error;
+    TRY(remote_get(asked->call->remote, "/api/v1/status", &status));
+    if (json_bool(json_get(status, "ready"), false))
+        return NULL;
+    *obstacle = strdup("the host is not ready");
+    return *obstacle ? NULL : error_no_memory();
 }
 
 static struct error *check_workers(const struct asked *asked, char **obstacle) {
     AUTO_JSON list = NULL;
-    struct error *error = remote_get(asked->call->remote, "/api/v1/workers", &list);
+    TRY(remote_get(asked->call->remote, "/api/v1/workers", &list));
     const char *wanted = asked->values[CLUSTER];
-    bool any = false;
-    for (const struct json *w = json_first(json_get(list, "items")); !error && !*obstacle && w; w = json_next(w)) {
+    bool any = false, ready = true;
+    for (const struct json *w = json_first(json_get(list, "items")); ready && w; w = json_next(w)) {
         const char *name = status_text(w, "name"), *state = status_text(w, "state");
         if (wanted && strcmp(name, wanted) != 0)
             continue;
         any = true;
-        if (strcmp(state, "Ready") != 0 && !(*obstacle = text_format("worker %s is %s", name, state)))
-            error = error_no_memory();
+        ready = strcmp(state, "Ready") == 0;
+        if (!ready)
+            *obstacle = text_format("worker %s is %s", name, state);
     }
-    if (!error && !any)
+    if (!any)
         *obstacle = text_format("there is no worker%s%s", wanted ? " " : "", wanted ? wanted : "");
-    return error || any || *obstacle ? error : error_no_memory();
+    return (any && ready) || *obstacle ? NULL : error_no_memory();
 }
 
 // With --wait: until the host, or each worker is ready. *obstacle: why one is not (free()); NULL: ready. A host that

@@ -43,6 +43,5 @@ struct error *api_rights(struct api_call *call);
 const char *api_phase_name(size_t phase);
 // "kind", "group" and "resource" of the open object.
 void api_put_kind(const wharf_kind *kind, struct writer *out);
-void api_put_versions(const struct kind *kind, struct writer *out);
 // The members of one workload.
 void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out);

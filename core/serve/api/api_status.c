@@ -20,7 +20,7 @@ void api_put_kind(const wharf_kind *kind, struct writer *out) {
     api_put(out, "kind=%s group=%s resource=%s", kind->kind, kind->group, kind->plural);
 }
 
-void api_put_versions(const struct kind *kind, struct writer *out) {
+static void put_versions(const struct kind *kind, struct writer *out) {
     writer_array(out, "versions");
     for (const char *const *v = kind->abi.versions; *v; v++)
         writer_string(out, NULL, *v);
@@ -140,7 +140,7 @@ static void put_adapter(const struct host_snapshot *snapshot, const struct adapt
         const struct kind *kind = adapter->kinds[a];
         writer_object(out, NULL);
         api_put_kind(&kind->abi, out);
-        api_put_versions(kind, out);
+        put_versions(kind, out);
         writer_string(out, "managedBy", kind->managed_by);
         writer_end(out, '}');
         for (size_t k = 0; k < snapshot->stats.n_kinds; k++)
@@ -205,7 +205,7 @@ struct error *api_rights(struct api_call *call) {
         const struct kind *kind = adapters->kinds[k];
         writer_object(&call->out, NULL);
         api_put(&call->out, "group=%s resource=%s", kind->abi.group, kind->abi.plural);
-        api_put_versions(kind, &call->out);
+        put_versions(kind, &call->out);
         writer_end(&call->out, '}');
     }
     writer_end(&call->out, ']');

@@ -115,14 +115,11 @@ static void run_slice(void *arg, struct engine *engine, struct moment now) {
 // Appends items to the open array of `out`.
 static struct error *run_listing(struct listing *listing) {
     buffer_init(&listing->gone, GONE_MAX);
-    struct error *error = NULL;
     do
-        error = listing->source->query(listing->source->ctx, run_slice, listing);
-    while (!error && listing->more && !listing->out_of_memory && !listing->out->out->failed &&
+        TRY(listing->source->query(listing->source->ctx, run_slice, listing));
+    while (listing->more && !listing->out_of_memory && !listing->out->out->failed &&
            (listing->limit == 0 || listing->count < listing->limit));
-    if (!error && (listing->out_of_memory || listing->gone.failed))
-        error = error_no_memory();
-    return error;
+    return listing->out_of_memory || listing->gone.failed ? error_no_memory() : NULL;
 }
 
 static void clear_listing(struct listing *listing) {
@@ -159,18 +156,18 @@ static struct error *read_parameters(const struct api_call *call, struct listing
     listing->name = api_parameter(call, "name");
     listing->cluster = api_parameter(call, "cluster");
     listing->phase = api_parameter(call, "phase");
-    struct error *error = kind ? api_find_kind(call->source, kind, &listing->kind) : NULL;
-    if (!error && limit)
-        error = read_number("limit", limit, 100000, &number);
+    if (kind)
+        TRY(api_find_kind(call->source, kind, &listing->kind));
+    if (limit)
+        TRY(read_number("limit", limit, 100000, &number));
     listing->limit = (size_t)number;
-    if (!error && since) {
-        error = read_number("since", since, INT64_MAX, &listing->after);
-        listing->changes = true;
-    }
-    if (!error && more && *more && (since || !read_continue(more, listing)))
-        error = error_new(ERROR_INVALID, since ? "continue and since cannot be given together"
-                                               : "continue: expected the value of the answer before");
-    return error;
+    listing->changes = since;
+    if (since)
+        TRY(read_number("since", since, INT64_MAX, &listing->after));
+    if (more && *more && (since || !read_continue(more, listing)))
+        return error_new(ERROR_INVALID, since ? "continue and since cannot be given together"
+                                              : "continue: expected the value of the answer before");
+    return NULL;
 }
 
 static void put_end(const struct listing *listing) {
@@ -180,21 +177,20 @@ static void put_end(const struct listing *listing) {
 
 struct error *api_workloads(struct api_call *call) {
     __attribute__((cleanup(clear_listing))) struct listing listing = {.source = call->source, .out = &call->out};
-    struct error *error = read_parameters(call, &listing);
+    TRY(read_parameters(call, &listing));
     writer_array(&call->out, "items");
-    if (!error)
-        error = run_listing(&listing);
+    TRY(run_listing(&listing));
     writer_end(&call->out, ']');
-    call->expired = !error && listing.expired;
+    call->expired = listing.expired;
     if (call->expired)
-        error = error_new(ERROR_INVALID,
-                          "not all changes since then are known any more: list without since, and go on from there");
+        return error_new(ERROR_INVALID,
+                         "not all changes since then are known any more: list without since, and go on from there");
     put_end(&listing);
     char more[48] = "";
     if (listing.more)
         snprintf(more, sizeof more, "%" PRIu64 ".%" PRIu64, listing.start, listing.after);
     writer_string(&call->out, "continue", more);
-    return error;
+    return NULL;
 }
 
 // One event; the id lets a reader resume.
@@ -230,12 +226,12 @@ static struct error *put_workloads(const struct api_source *source, struct api_w
         .source = source, .out = &writer, .changes = true, .after = watch->sequence, .limit = BATCH_MAX};
     writer_object(&writer, NULL);
     writer_array(&writer, "items");
-    struct error *error = run_listing(&listing);
+    TRY(run_listing(&listing));
     bool full = listing.expired;
-    if (!error && full) {
+    if (full) {
         clear_listing(&listing);
         listing = (struct listing){.source = source, .out = &writer, .limit = BATCH_MAX};
-        error = run_listing(&listing);
+        TRY(run_listing(&listing));
     }
     writer_end(&writer, ']');
     // The listing may have passed over later changes; workloads that did not fit come with the next batch.
@@ -244,7 +240,6 @@ static struct error *put_workloads(const struct api_source *source, struct api_w
     writer_bool(&writer, "full", full);
     put_end(&listing);
     writer_end(&writer, '}');
-    TRY(error);
     if (data.failed)
         return error_no_memory();
     watch->sequence = listing.start;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics/metrics.h"
 
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/host/turn/turn.h"
 #include "core/kube/client/meter.h"
-#include "core/serve/metrics/metrics_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static const char *const function_labels[ADAPTER_FUNCTIONS] = {
     [FUNCTION_PHASE] = "phase",   [FUNCTION_ACCEPT] = "accept", [FUNCTION_MIRROR] = "mirror",
@@ -164,7 +168,7 @@ static void print_leader(const struct host_snapshot *s, struct buffer *out) {
                    *s->election.other != '\0');
 }
 
-void metrics_print_process(const struct metrics_process *process, struct buffer *out) {
+static void print_process(const struct metrics_process *process, struct buffer *out) {
     metrics_family(out, "wharf_build_info", "gauge", "The version of the host and of the adapter ABI; always 1.");
     char abi[32];
     snprintf(abi, sizeof abi, "%d.%d", WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
@@ -197,8 +201,68 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_refused(&snapshot->notes, out);
     print_tokens(&snapshot->notes, false, out);
     print_tokens(&snapshot->notes, true, out);
-    metrics_print_process(process, out);
+    print_process(process, out);
     if (!out->failed)
         return NULL;
     return error_new(ERROR_LIMIT, "the metrics do not fit %zu bytes, or memory ran out", out->max);
+}
+
+void guard_page_metrics(const struct guard_status *status, const struct metrics_process *process, struct buffer *out) {
+    metrics_single(out, "wharf_guard_leases", "gauge", "Leases of the host that are held.", status->leases);
+    metrics_single(out, "wharf_guard_leases_missed", "gauge",
+                   "Held Leases that the host does not renew any more: the guard stops the mirrors.", status->missed);
+    if (status->heard_wall_ns)
+        metrics_single(out, "wharf_guard_heard_timestamp_seconds", "gauge",
+                       "Time of the host's last heartbeat, of the Lease with the oldest one.",
+                       (uint64_t)(status->heard_wall_ns / CLOCK_SECOND));
+    metrics_single(out, "wharf_guard_reachable", "gauge", "1 while the API server answers, else 0.", status->reachable);
+    metrics_family(out, "wharf_guard_stopped_total", "counter", "Mirrors stopped since the guard began.");
+    metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "suspend"}), status->suspended);
+    metrics_sample(out, "wharf_guard_stopped_total", LABELS({"action", "delete"}), status->deleted);
+    metrics_single(out, "wharf_guard_stop_failures_total", "counter",
+                   "Failed requests to stop a mirror, repeated until successful.", status->failures);
+    print_process(process, out);
+}
+
+#define PROC_FILE_MAX ((size_t)4096)
+#define START_TIME_FIELD 22 // of /proc/pid/stat: "starttime", in clock ticks since boot (proc(5))
+#define RESIDENT_FIELD 2    // of /proc/self/statm, in pages
+
+// Field `number` (from 1) of white-space separated `text`, as a number; 0 if there is none.
+static uint64_t field(const char *text, int number) {
+    for (int i = 1; i < number; i++) {
+        text += strcspn(text, " \n");
+        text += strspn(text, " \n");
+    }
+    return strtoull(text, NULL, 10);
+}
+
+static uint64_t resident_bytes(void) {
+    AUTO_BUFFER(statm, PROC_FILE_MAX);
+    error_free(text_read_file("/proc/self/statm", PROC_FILE_MAX, &statm));
+    return statm.data ? field(statm.data, RESIDENT_FIELD) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+// The name in field 2 may contain spaces and parentheses: counting begins after the last parenthesis, at field 3.
+static double start_seconds(void) {
+    AUTO_BUFFER(stat, PROC_FILE_MAX);
+    error_free(text_read_file("/proc/self/stat", PROC_FILE_MAX, &stat));
+    const char *rest = stat.data ? strrchr(stat.data, ')') : NULL;
+    if (!rest || rest[1] != ' ')
+        return 0;
+    double since_boot = (double)field(rest + 2, START_TIME_FIELD - 2) / (double)sysconf(_SC_CLK_TCK);
+    struct moment now = clock_now(); // the monotonic clock counts from boot
+    return (double)(now.wall_ns - now.mono_ns) / 1e9 + since_boot;
+}
+
+static double seconds(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+void metrics_process_read(struct metrics_process *out) {
+    struct rusage usage;
+    *out = (struct metrics_process){
+        .resident_bytes = resident_bytes(), .start_seconds = start_seconds(), .log_lines_lost = log_lost()};
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        out->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The families with samples that are fields of the snapshot: one row each.
-#include "core/serve/metrics/metrics_text.h"
+#include "core/serve/metrics/metrics.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/serve/metrics/metrics_text.h"
+#include "core/serve/metrics/metrics.h"
 
 #include <inttypes.h>
 #include <stdio.h>
