@@ -125,8 +125,7 @@ char *flags_list(const char *const *words);
 void help_print(const struct subcommand *command);
 #define HELP_CONFIGURATION "configuration"               // a topic that is not a command
 struct error *help_print_configuration(const char *key); // NULL: all keys; else this key and the keys below
-
-// line/man.c. Writes DIRECTORY/wharf-NAME.1.
+// Writes the manual page DIRECTORY/wharf-NAME.1.
 struct error *man_write(const char *directory, const struct subcommand *command);
 
 // line/complete.c

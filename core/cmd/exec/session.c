@@ -327,18 +327,18 @@ static struct error *run_exec(struct call *call) {
     AUTO_TEXT headers = text_format("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                                     "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOLS "\r\n",
                                     key);
-    struct tunnel *tunnel = NULL;
-    struct tunnel_answer answer = {.status = 0};
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path.data);
-    struct error *error = headers && whole
-                              ? tunnel_open(remote->host.connection.transport, whole, headers, &never, &tunnel, &answer)
-                              : error_no_memory();
-    if (!error)
-        error = tunnel ? check_answer(&answer, key, &options) : refusal(remote, &answer);
+    if (!headers || !whole)
+        return error_no_memory();
+    struct tunnel *tunnel = NULL;
+    __attribute__((cleanup(tunnel_answer_clear))) struct tunnel_answer answer = {.status = 0};
+    TRY(tunnel_open(remote->host.connection.transport, whole, headers, &never, &tunnel, &answer));
+    if (!tunnel)
+        return refusal(remote, &answer);
+    struct error *error = check_answer(&answer, key, &options);
     if (!error)
         error = run_session(tunnel, &options, &call->code);
     tunnel_close(tunnel);
-    tunnel_answer_clear(&answer);
     return error;
 }
 

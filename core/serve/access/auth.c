@@ -279,12 +279,11 @@ static struct error *ask_access(struct auth *auth, const struct auth_user *user,
     buffer_printf(&body,
                   "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{%s,%s}}",
                   user->spec, attributes);
-    struct response response;
-    struct error *error = create_review(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response);
+    __attribute__((cleanup(response_clear))) struct response response;
+    TRY(create_review(auth, "authorization.k8s.io", "subjectaccessreviews", &body, &response));
     const struct json *status = status_of(&response);
-    *allowed = !error && json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
-    response_clear(&response);
-    return error;
+    *allowed = json_bool(json_get(status, "allowed"), false) && !json_bool(json_get(status, "denied"), false);
+    return NULL;
 }
 
 struct error *auth_allow(struct auth *auth, const struct auth_user *user, const struct auth_attributes *what,

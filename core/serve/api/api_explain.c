@@ -227,16 +227,18 @@ static char *why_not(const struct kind *kind, const char *value, const char *pro
 }
 
 static void put_foreign(struct explain *explain, const struct json *object, const char *problem) {
+    static const char *const absent[] = {"waitingFor", "alsoRunHere", "until", "mirror"};
     struct writer *out = explain->out;
     const struct kind *kind = explain->kind;
-    const char *value = json_string(pointer_find(object, kind->abi.managed_by)), *none = NULL;
+    const char *value = json_string(pointer_find(object, kind->abi.managed_by));
     AUTO_TEXT why = why_not(kind, value, problem);
     text_copy(explain->uid, sizeof explain->uid, object_uid(object));
     api_put_kind(&kind->abi, out);
     api_put(out, "namespace=%s name=%s uid=%s ours=%d why=%s managedBy=%s", explain->namespace_, explain->name,
             explain->uid, false, why, value);
     put_attempts(NULL, out);
-    api_put(out, "waitingFor=%s alsoRunHere=%s until=%s mirror=%s", none, none, none, none);
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        writer_null(out, absent[i]);
     if (!text_equal(value, kind->managed_by))
         add_help(explain,
                  "kubectl -n %n get %r %o -o yaml # create it again with %f: %m; for most kinds the field cannot be "

@@ -72,7 +72,7 @@ static void read_all_short_names(struct short_names *names, const struct api_sou
         AUTO_BUFFER(list, SHORT_NAMES_MAX);
         error = read_short_names(source, adapters->kinds[k], &list);
         AUTO_LOCK(&names->lock);
-        if (!error) {
+        if (!error && k < names->cap) {
             free(names->lists[k]);
             names->lists[k] = buffer_take(&list, NULL);
         }
@@ -104,7 +104,7 @@ static void refresh_short_names(struct short_names *names, const struct api_sour
                                 const struct adapters *adapters) {
     int64_t now_ns = clock_now().mono_ns;
     AUTO_LOCK(&names->reading);
-    if (names->cap < adapters->n_kinds || (now_ns < names->due_ns && names->n_read >= adapters->n_kinds))
+    if (now_ns < names->due_ns && names->n_read >= adapters->n_kinds)
         return;
     names->due_ns = now_ns + SHORT_NAMES_KEPT_NS;
     names->n_read = adapters->n_kinds;

@@ -31,8 +31,6 @@ struct listing { // a query and the progress
     size_t count;       // items written
     struct buffer gone; // items of `gone`, with a maximum
     uint64_t *seen;     // hashes of the written ones, so that a workload that changes meanwhile is written once
-    size_t cap_seen;
-    bool out_of_memory;
 };
 
 static void put_waiting(const struct workload_view *view, struct writer *out) {
@@ -79,11 +77,13 @@ static bool list_workload(void *ctx, const struct workload_view *view) {
     uint64_t hash = text_hash(text_hash(TEXT_HASH + view->kind, view->namespace_), view->name);
     if (!is_wanted(listing, view) || is_repeated(listing, view, hash))
         return true;
-    if (!array_reserve(&listing->seen, &listing->cap_seen, listing->count + 1, sizeof *listing->seen)) {
-        listing->out_of_memory = true;
+    uint64_t *seen = array_next(&listing->seen, listing->count, sizeof *seen);
+    if (!seen) {
+        listing->out->out->failed = true;
         return false;
     }
-    listing->seen[listing->count++] = hash;
+    *seen = hash;
+    listing->count++;
     writer_object(listing->out, NULL);
     api_put_workload(listing->source, view, listing->out);
     writer_end(listing->out, '}');
@@ -117,9 +117,8 @@ static struct error *run_listing(struct listing *listing) {
     buffer_init(&listing->gone, GONE_MAX);
     do
         TRY(listing->source->query(listing->source->ctx, run_slice, listing));
-    while (listing->more && !listing->out_of_memory && !listing->out->out->failed &&
-           (listing->limit == 0 || listing->count < listing->limit));
-    return listing->out_of_memory || listing->gone.failed ? error_no_memory() : NULL;
+    while (listing->more && !listing->out->out->failed && (listing->limit == 0 || listing->count < listing->limit));
+    return listing->gone.failed ? error_no_memory() : NULL;
 }
 
 static void clear_listing(struct listing *listing) {

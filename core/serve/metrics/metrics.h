@@ -30,14 +30,14 @@ struct label {
 };
 #define LABELS(...) ((const struct label[]){__VA_ARGS__, {NULL, NULL}})
 
-// `labels` may be NULL, here as below.
+// `labels` may be NULL, here as below. `type` NULL: a counter if the name ends with "_total", else a gauge.
 void metrics_family(struct buffer *out, const char *name, const char *type, const char *help);
 void metrics_sample(struct buffer *out, const char *name, const struct label *labels, uint64_t value);
 void metrics_sample_double(struct buffer *out, const char *name, const struct label *labels, double value);
 void metrics_sample_seconds(struct buffer *out, const char *name, const struct label *labels, int64_t value_ns);
 
 // A family of one series without labels.
-void metrics_single(struct buffer *out, const char *name, const char *type, const char *help, uint64_t value);
+void metrics_single(struct buffer *out, const char *name, const char *help, uint64_t value);
 
 // The series of a histogram: `bounds_ns` has a bound for each bucket but the last. At most 3 labels.
 void metrics_buckets(struct buffer *out, const char *name, const struct label *labels, const uint64_t *buckets,

@@ -268,12 +268,6 @@ static const void *field_of(const struct family *family, const struct host_snaps
     return holder + family->offset;
 }
 
-static void print_header(const struct family *family, struct buffer *out) {
-    size_t len = strlen(family->name);
-    bool counter = len > 6 && strcmp(family->name + len - 6, "_total") == 0;
-    metrics_family(out, family->name, counter ? "counter" : "gauge", family->help);
-}
-
 static uint64_t value_of(const struct family *family, const struct host_snapshot *s, const struct position *at) {
     const void *field = field_of(family, s, at);
     if (family->value)
@@ -296,7 +290,7 @@ static void print_sample(const struct family *family, const struct host_snapshot
     if (value == ABSENT || (value == 0 && family->omits != OMITS_NOTHING && !family->value))
         return;
     if (!*begun)
-        print_header(family, out);
+        metrics_family(out, family->name, NULL, family->help);
     *begun = true;
     if (family->form == SECONDS)
         metrics_sample_seconds(out, family->name, labels, (int64_t)value);
@@ -334,7 +328,7 @@ void metrics_print_families(const struct host_snapshot *s, struct buffer *out) {
         struct label labels[4];
         bool begun = families[f].omits != OMITS_EMPTY;
         if (begun)
-            print_header(&families[f], out);
+            metrics_family(out, families[f].name, NULL, families[f].help);
         print_samples(&families[f], s, &(struct position){.cluster = ENGINE_MANAGEMENT}, labels, 0, &begun, out);
     }
 }
