@@ -80,28 +80,16 @@ static bool is_missing(const struct config_adapter *adapter) {
     return !adapter->file_given && lstat(adapter->file, &found) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-// ", needed for adapters a, b".
-static void append_wanted(struct buffer *out, const struct config *config) {
-    size_t count = 0, shown = 0;
-    for (size_t i = 0; i < config->n_adapters; i++)
-        count += is_missing(&config->adapters[i]);
-    for (size_t i = 0; i < config->n_adapters; i++)
-        if (is_missing(&config->adapters[i])) {
-            buffer_printf(out, "%s%s",
-                          shown > 0   ? ", "
-                          : count > 1 ? ", needed for adapters "
-                                      : ", needed for adapter ",
-                          config->adapters[i].name);
-            shown++;
-        }
-}
-
 static void report_directory(const struct config *config, const char *problem, struct problems *problems) {
     AUTO_BUFFER(text, 65536);
-    buffer_printf(&text, "%s: %s: %s",
+    AUTO_BUFFER(names, 65536);
+    size_t count = 0;
+    for (size_t i = 0; i < config->n_adapters; i++)
+        if (is_missing(&config->adapters[i]))
+            buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", config->adapters[i].name);
+    buffer_printf(&text, "%s: %s: %s, needed for adapter%s %s",
                   config->adapter_directory_from == DIRECTORY_FLAG ? "--adapters" : "adapters.directory",
-                  config->adapter_directory, problem);
-    append_wanted(&text, config);
+                  config->adapter_directory, problem, count > 1 ? "s" : "", names.data ? names.data : "");
     if (config->adapter_directory_from == DIRECTORY_DEFAULT)
         buffer_printf(&text, "; this is the default that wharf was built with (PREFIX): %s", how_to_change);
     const char *sentence = text.data ? text.data : problem;
@@ -126,16 +114,16 @@ void setup_find_adapters(struct config *config, struct problems *problems) {
     const char *problem = directory_problem(config->adapter_directory);
     bool reported = false;
     for (size_t i = 0; i < config->n_adapters;) {
-        if (!is_missing(&config->adapters[i])) {
-            i++;
-            continue;
-        }
-        if (!problem)
+        bool missing = is_missing(&config->adapters[i]);
+        if (missing && !problem)
             report_missing(config, &config->adapters[i], problems);
-        else if (!reported)
+        else if (missing && !reported)
             report_directory(config, problem, problems);
-        reported = true;
-        config_drop_adapter(config, i);
+        reported |= missing;
+        if (missing)
+            config_drop_adapter(config, i);
+        else
+            i++;
     }
 }
 

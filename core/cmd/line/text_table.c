@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/line/text_table.h"
+#include "core/cmd/main.h"
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"

@@ -54,61 +54,45 @@ struct asked {
 
 static const struct status_view *const views[] = {&status_workers, &status_workloads, &status_adapters};
 
-// One version of a resource, which the management cluster may not serve.
-struct selection {
-    const char *const *values; // of the flags
-    struct client *client;
-    const struct json *kind; // of the host's adapters
-    const char *version;
-    struct json *uids; // an object: the chosen items
-};
-
-static struct error *read_page(const struct selection *selection, const char *next, struct response *response) {
-    const char *group = status_text(selection->kind, "group"), *namespace_ = selection->values[NAMESPACE];
+// Adds the uids of a page of the objects of one version of a kind that the selector matches. `next` NULL: the first
+// one.
+static struct error *read_page(const struct asked *asked, struct client *client, const struct json *kind,
+                               const char *version, const char *next, struct response *response, struct json *uids) {
+    const char *group = status_text(kind, "group"), *namespace_ = asked->values[NAMESPACE];
     AUTO_BUFFER(path, PATH_MAX_BYTES);
-    buffer_printf(&path, "%s%s/%s%s%s/%s?labelSelector=", *group ? "/apis/" : "/api", group, selection->version,
-                  namespace_ ? "/namespaces/" : "", namespace_ ? namespace_ : "",
-                  status_text(selection->kind, "resource"));
-    text_percent_encode(&path, selection->values[SELECTOR]);
+    buffer_printf(&path, "%s%s/%s%s%s/%s?labelSelector=", *group ? "/apis/" : "/api", group, version,
+                  namespace_ ? "/namespaces/" : "", namespace_ ? namespace_ : "", status_text(kind, "resource"));
+    text_percent_encode(&path, asked->values[SELECTOR]);
     buffer_printf(&path, "&limit=%d", SELECTOR_PAGE);
     remote_parameter(&path, "continue", next);
-    struct error *error = path.failed ? error_no_memory() : ask_raw(selection->client, path.data, response);
-    for (const struct json *i = json_first(json_get(response->value, "items")); !error && i; i = json_next(i)) {
+    TRY(path.failed ? error_no_memory() : ask_raw(client, path.data, response));
+    for (const struct json *i = json_first(json_get(response->value, "items")); i; i = json_next(i)) {
         const char *uid = json_string(json_path(i, "metadata", "uid", NULL));
-        if (uid && !json_set(selection->uids, uid, json_new_bool(true)))
-            error = error_no_memory();
+        if (uid && !json_set(uids, uid, json_new_bool(true)))
+            return error_no_memory();
     }
-    return error;
-}
-
-static struct error *read_version(const struct selection *selection, bool *served) {
-    AUTO_TEXT next = NULL;
-    do {
-        __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-        struct error *error = read_page(selection, next, &response);
-        *served = response.code != 404;
-        if (error || !*served)
-            return error;
-        if (response.reason != REASON_OK)
-            return error_new(ERROR_REFUSED, "--selector: %s.%s: %s", status_text(selection->kind, "resource"),
-                             status_text(selection->kind, "group"), response.message);
-        const char *more = json_string(json_path(response.value, "metadata", "continue", NULL));
-        free(next);
-        next = more && *more ? strdup(more) : NULL;
-    } while (next);
     return NULL;
 }
 
-// Lists the first version that is served.
-static struct error *read_kind(struct selection *selection) {
-    struct error *error = NULL;
+// Adds the uids of the first version that the management cluster serves.
+static struct error *read_kind(const struct asked *asked, struct client *client, const struct json *kind,
+                               struct json *uids) {
     bool served = false;
-    const struct json *versions = json_get(selection->kind, "versions");
-    for (const struct json *v = json_first(versions); !error && !served && v; v = json_next(v)) {
-        selection->version = json_string_or(v, "");
-        error = read_version(selection, &served);
+    const struct json *versions = json_get(kind, "versions");
+    for (const struct json *v = json_first(versions); !served && v; v = json_next(v)) {
+        AUTO_TEXT next = NULL;
+        do {
+            __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+            TRY(read_page(asked, client, kind, json_string_or(v, ""), next, &response, uids));
+            served = response.code != 404;
+            if (served && response.reason != REASON_OK)
+                return error_new(ERROR_REFUSED, "--selector: %s.%s: %s", status_text(kind, "resource"),
+                                 status_text(kind, "group"), response.message);
+            if (!text_set_filled(&next, json_string(json_path(response.value, "metadata", "continue", NULL))))
+                return error_no_memory();
+        } while (next);
     }
-    return error;
+    return NULL;
 }
 
 // Whether a workload of the kind is among the items.
@@ -134,15 +118,13 @@ static struct error *select_items(const struct asked *asked, struct json *items)
     struct remote *remote = asked->call->remote;
     AUTO_JSON adapters = NULL;
     AUTO_JSON uids = json_new_object();
-    struct selection selection = {.values = asked->values, .uids = uids};
+    struct client *client = NULL;
     TRY(uids ? remote_get(remote, "/api/v1/adapters", &adapters) : error_no_memory());
-    TRY(remote_management(remote, &selection.client));
+    TRY(remote_management(remote, &client));
     for (const struct json *a = json_first(json_get(adapters, "items")); a; a = json_next(a))
-        for (const struct json *k = json_first(json_get(a, "kinds")); k; k = json_next(k)) {
-            selection.kind = k;
+        for (const struct json *k = json_first(json_get(a, "kinds")); k; k = json_next(k))
             if (has_kind(items, k))
-                TRY(read_kind(&selection));
-        }
+                TRY(read_kind(asked, client, k, uids));
     keep_items("uid", uids, items);
     return NULL;
 }

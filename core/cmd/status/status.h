@@ -2,7 +2,7 @@
 // `wharf status`: columns (views.c) and output (status.c). `wharf explain` has the same tables.
 #pragma once
 
-#include "core/cmd/line/text_table.h"
+#include "core/cmd/main.h"
 #include "core/json/json.h"
 
 struct status_column {

@@ -3,7 +3,6 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/cmd/main.h"
 #include "core/cmd/status/status.h"
 
 #include <limits.h>
