@@ -70,23 +70,6 @@ static void print_durations(const struct host_snapshot *s, struct buffer *out) {
         }
 }
 
-static void print_dropped_pod_events(const struct host_snapshot *s, struct buffer *out) {
-    static const char *const reasons[METER_PODS] = {[METER_PODS_OTHER] = "not-of-a-mirror",
-                                                    [METER_PODS_LIMITED] = "limit",
-                                                    [METER_PODS_CROWDED] = "crowded",
-                                                    [METER_PODS_UNREAD] = "unreadable"};
-    const char *name = "wharf_pod_events_dropped_total";
-    metrics_family(out, name, NULL, "Events of pods, or reports, that became no Event on a workload.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++) {
-        for (size_t i = 0; i < METER_PODS; i++)
-            if (reasons[i])
-                metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", reasons[i]}),
-                               s->readings[c].meter.pod_events[i]);
-        metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", "host-limit"}),
-                       s->stats.clusters[c].pod_reports_refused);
-    }
-}
-
 // As in Prometheus: cpu in cores, other resources in the unit of the resource.
 static double in_units(const char *resource, int64_t amount) {
     return strcmp(resource, "cpu") == 0 ? (double)amount / 1000 : (double)amount;
@@ -186,7 +169,6 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                             struct buffer *out) {
     metrics_print_families(snapshot, out);
     print_durations(snapshot, out);
-    print_dropped_pod_events(snapshot, out);
     print_amounts(snapshot, out, "wharf_worker_allocatable", "Allocatable resources of the nodes, cpu in cores.",
                   false);
     print_amounts(snapshot, out, "wharf_worker_unused",

@@ -17,6 +17,7 @@ enum over {
     OVER_PHASES,
     OVER_CLASSES,
     OVER_CONTACTS,
+    OVER_DROPS,
     OVER_STATES,
     OVER_POLICIES,
     OVER_WAITING,
@@ -75,6 +76,13 @@ static uint64_t nodes_of(const struct host_snapshot *s, const struct position *a
 
 static uint64_t events_lost(const struct host_snapshot *s, const struct position *at) {
     return s->stats.n_clusters > 0 ? s->readings[at->cluster].meter.events_lost : 0;
+}
+
+// The reasons are those of enum meter_pods from METER_PODS_OTHER on, and the limit of the host.
+static uint64_t pod_events_dropped(const struct host_snapshot *s, const struct position *at) {
+    size_t reason = METER_PODS_OTHER + at->index;
+    return reason < METER_PODS ? s->readings[at->cluster].meter.pod_events[reason]
+                               : s->stats.clusters[at->cluster].pod_reports_refused;
 }
 
 static const struct family families[] = {
@@ -148,6 +156,8 @@ static const struct family families[] = {
            READING(meter.pod_events[METER_PODS_RECEIVED])),
     FAMILY("wharf_pod_events_reported_total", "Reports to the engine, each for one or more Events of pods.",
            OVER(OVER_WORKERS), READING(meter.pod_events[METER_PODS_REPORTED])),
+    FAMILY("wharf_pod_events_dropped_total", "Events of pods, or reports, that became no Event on a workload.",
+           OVER(OVER_WORKERS, OVER_DROPS), VALUE(pod_events_dropped)),
     FAMILY("wharf_worker_capacity_known", "1 where the free capacity of a worker is known, 0 where not.",
            OVER(OVER_WORKERS), VALUE(is_capacity_known), .omits = OMITS_EMPTY),
     FAMILY("wharf_worker_nodes", "Nodes of a worker that take pods.", OVER(OVER_WORKERS), VALUE(nodes_of),
@@ -216,6 +226,7 @@ static const char *const policy_labels[] = {
     [WORKER_DRAIN_FINISH] = "drain_finish",
     [WORKER_DRAIN_MOVE] = "drain_move",
 };
+static const char *const drop_labels[] = {"not-of-a-mirror", "limit", "crowded", "unreadable", "host-limit"};
 #define COUNT_OF(labels) (sizeof(labels) / sizeof(labels)[0])
 
 static const struct dimension {
@@ -232,6 +243,7 @@ static const struct dimension {
     [OVER_CLASSES] = {"class", 0, WORK_CLASSES, NULL},
     [OVER_CONTACTS] = {"contact", 0, CONTACTS, NULL},
     [OVER_STATES] = {"state", 0, COUNT_OF(state_labels), state_labels},
+    [OVER_DROPS] = {"reason", 0, COUNT_OF(drop_labels), drop_labels},
     [OVER_POLICIES] = {"policy", 0, COUNT_OF(policy_labels), policy_labels},
     [OVER_WAITING] = {"reason", WAITING_ANSWER + 1, WAITINGS, NULL},
     [OVER_UNPLACED] = {"reason", 0, WAITINGS, NULL},
