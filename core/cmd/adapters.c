@@ -6,7 +6,6 @@
 #include "core/cmd/setup.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,23 +23,26 @@ static char *kind_text(const struct kind *kind) {
     return buffer_take(&text, NULL);
 }
 
+static void add_row(struct text_table *table, const char *const *cells) {
+    for (size_t i = 0; i < table->n_columns; i++)
+        text_table_add(table, cells[i]);
+}
+
 static void add_kind(struct text_table *table, const struct kind *kind) {
     const struct adapter *adapter = kind->adapter;
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
     AUTO_TEXT resource = kind_text(kind);
-    table->failed |= !abi || !resource;
     const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
                                  kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
-    for (size_t i = 0; i < COUNT(cells); i++)
-        text_table_add(table, cells[i]);
+    table->failed |= !abi || !resource;
+    add_row(table, cells);
 }
 
 static struct error *print_table(struct call *call, struct setup *setup) {
-    (void)call;
     static const char *const titles[] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
     struct text_table table = {.n_columns = COUNT(titles)};
-    for (size_t i = 0; i < table.n_columns; i++)
-        text_table_add(&table, titles[i]);
+    (void)call;
+    add_row(&table, titles);
     for (size_t i = 0; i < setup->adapters->n_kinds; i++)
         add_kind(&table, setup->adapters->kinds[i]);
     return text_table_end(&table, 0, stdout);
@@ -72,12 +74,8 @@ static const char *const places[] = {"wharf-conformance", "../libexec/wharf/whar
 
 // The folder of this program; NULL if unknown.
 static char *own_folder(void) {
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (len <= 0)
-        return NULL;
-    path[len] = '\0';
-    return text_directory(path);
+    AUTO_TEXT path = realpath("/proc/self/exe", NULL);
+    return path ? text_directory(path) : NULL;
 }
 
 // Returns only if the kit cannot be run.

@@ -129,21 +129,16 @@ static struct error *check_files(struct check *check) {
 
 // Not a problem, but worth reporting.
 static void print_seal(const struct config *config) {
-    switch (seal_source_of(config)) {
-    case SEAL_FROM_NOTHING:
+    enum seal_source source = seal_source_of(config);
+    if (source == SEAL_FROM_NOTHING)
         printf(
             "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); a user with the right to create "
             "objects in a worker can forge a mirror\n",
             config->path);
-        break;
-    case SEAL_FROM_DEFAULT_SECRET:
+    else if (source == SEAL_FROM_DEFAULT_SECRET)
         printf("%s: mirrors are sealed with the key in Secret " SEAL_SECRET_NAME
                " in the host's own namespace, if the host may read or create it\n",
                config->path);
-        break;
-    default:
-        break;
-    }
 }
 
 // The credential plugins, already run with `online`.

@@ -7,6 +7,7 @@
 
 #include <wharf/adapter.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,13 +129,8 @@ static int run_command(const struct subcommand *command, char **arguments) {
     return error ? main_fail(error, command) : call.code;
 }
 
-static bool is_called(const char *program, const char *name) {
-    const char *slash = strrchr(program, '/');
-    return strcmp(slash ? slash + 1 : program, name) == 0;
-}
-
 static int dispatch(int argc, char **argv) {
-    if (argc > 0 && is_called(argv[0], COMPLETE_KUBECTL))
+    if (argc > 0 && strcmp(program_invocation_short_name, COMPLETE_KUBECTL) == 0)
         return main_complete(argv + 1, true);
     if (argc < 2) {
         print_overview(stderr);

@@ -21,8 +21,9 @@ struct explain { // of one object
     char namespace_[254], name[254];
     bool known; // delegated to this host
     char uid[64];
-    struct writer *out;          // members of the open object
-    struct writer workers, help; // items of these arrays
+    char version[64], problem[160]; // of the kind in the management cluster, see inspect.h
+    struct writer *out;             // members of the open object
+    struct writer workers, help;    // items of these arrays
 };
 
 // Adds a command to `help`, with the purpose behind a #. In the template: %w the worker; %n, %o, %r and %g the
@@ -198,17 +199,12 @@ static void write_explanation(void *arg, struct engine *engine, struct moment no
     help_with_workload(explain, &view);
 }
 
-struct version_question {
-    const struct kind *kind;
-    char version[64], problem[160];
-};
-
 static void find_version(void *arg, struct engine *engine, struct moment now) {
     (void)now;
-    struct version_question *question = arg;
-    const char *version = inspect_version(engine, question->kind);
-    text_copy(question->version, sizeof question->version, version ? version : question->kind->abi.versions[0]);
-    text_copy(question->problem, sizeof question->problem, inspect_problem(engine, question->kind));
+    struct explain *explain = arg;
+    const char *version = inspect_version(engine, explain->kind);
+    text_copy(explain->version, sizeof explain->version, version ? version : explain->kind->abi.versions[0]);
+    text_copy(explain->problem, sizeof explain->problem, inspect_problem(engine, explain->kind));
 }
 
 // Why an object with this value is not ours, as a sentence; NULL when out of memory.
@@ -226,12 +222,12 @@ static char *why_not(const struct kind *kind, const char *value, const char *pro
     return text_format("%s is %s; this host answers to %s", field, value, kind->managed_by);
 }
 
-static void put_foreign(struct explain *explain, const struct json *object, const char *problem) {
+static void put_foreign(struct explain *explain, const struct json *object) {
     static const char *const absent[] = {"waitingFor", "alsoRunHere", "until", "mirror"};
     struct writer *out = explain->out;
     const struct kind *kind = explain->kind;
     const char *value = json_string(pointer_find(object, kind->abi.managed_by));
-    AUTO_TEXT why = why_not(kind, value, problem);
+    AUTO_TEXT why = why_not(kind, value, explain->problem);
     text_copy(explain->uid, sizeof explain->uid, object_uid(object));
     api_put_kind(&kind->abi, out);
     api_put(out, "namespace=%s name=%s uid=%s ours=%d why=%s managedBy=%s", explain->namespace_, explain->name,
@@ -250,16 +246,15 @@ static void put_foreign(struct explain *explain, const struct json *object, cons
 static struct error *explain_foreign(struct explain *explain) {
     const struct api_source *source = explain->source;
     const struct kind *kind = explain->kind;
-    struct version_question question = {.kind = kind};
     struct response answer = {.message = NULL};
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     struct error *error = NULL;
-    TRY(source->query(source->ctx, find_version, &question));
-    struct resource resource = {.group = kind->abi.group, .version = question.version, .plural = kind->abi.plural};
+    TRY(source->query(source->ctx, find_version, explain));
+    struct resource resource = {.group = kind->abi.group, .version = explain->version, .plural = kind->abi.plural};
     TRY(resource_path(&resource, explain->namespace_, explain->name, NULL, &path));
     TRY(source->read(source->ctx, path.data, &answer));
     if (answer.reason == REASON_OK && answer.value)
-        put_foreign(explain, answer.value, question.problem);
+        put_foreign(explain, answer.value);
     else if (answer.code == 404)
         error = error_new(ERROR_NOT_FOUND, "%s %s/%s does not exist in the management cluster", kind->abi.kind,
                           explain->namespace_, explain->name);
