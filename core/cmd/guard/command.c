@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/thread.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/rights.h"
@@ -102,13 +103,8 @@ static struct error *connect_worker(struct guard_program *program) {
 
 static int64_t tick_guard(struct guard_program *program, struct moment now) {
     int64_t next_ns = guard_run_tick(program->run, now);
-    struct guard_status status;
-    if (!program->server)
-        return next_ns;
-    guard_run_status(program->run, &status);
-    pthread_mutex_lock(&program->mutex);
-    program->status = status;
-    pthread_mutex_unlock(&program->mutex);
+    AUTO_LOCK(&program->mutex);
+    guard_run_status(program->run, &program->status);
     return next_ns;
 }
 

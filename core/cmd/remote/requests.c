@@ -114,16 +114,15 @@ static struct error *replace_token(struct remote *remote, const struct json *cla
 static struct error *obtain_token(struct remote *remote, bool proven) {
     AUTO_JSON claims = NULL;
     TRY(remote_load_management(remote));
-    struct error *error = endpoint_fetch_token(remote->management.connection.endpoint, &remote->token);
-    if (!error && remote->token && !proven &&
-        (!token_claims_read(remote->token, &claims) || !is_for_host_alone(claims)))
-        return replace_token(remote, claims);
-    if (error || remote->token)
-        return error;
+    const struct endpoint *endpoint = remote->management.connection.endpoint;
+    TRY(endpoint_fetch_token(remote->management.connection.endpoint, &remote->token));
     // A client certificate is nothing that the host could have reviewed.
-    return error_wrap(request_token(remote, NULL), "no token for the host: %s has none",
-                      remote->management.connection.endpoint ? remote->management.connection.endpoint->description
-                                                             : "the kubeconfig");
+    if (!remote->token)
+        return error_wrap(request_token(remote, NULL), "no token for the host: %s has none",
+                          endpoint ? endpoint->description : "the kubeconfig");
+    if (!proven && (!token_claims_read(remote->token, &claims) || !is_for_host_alone(claims)))
+        return replace_token(remote, claims);
+    return NULL;
 }
 
 void remote_forget_token(struct remote *remote) {

@@ -343,21 +343,17 @@ static struct error *check_host(const struct asked *asked, char **obstacle) {
 
 static struct error *check_workers(const struct asked *asked, char **obstacle) {
     AUTO_JSON list = NULL;
-    TRY(remote_get(asked->call->remote, "/api/v1/workers", &list));
+    TRY(get_list(asked, &status_workers, &list));
     const char *wanted = asked->values[CLUSTER];
-    bool any = false, ready = true;
-    for (const struct json *w = json_first(json_get(list, "items")); ready && w; w = json_next(w)) {
-        const char *name = status_text(w, "name"), *state = status_text(w, "state");
-        if (wanted && strcmp(name, wanted) != 0)
-            continue;
-        any = true;
-        ready = strcmp(state, "Ready") == 0;
-        if (!ready)
-            *obstacle = text_format("worker %s is %s", name, state);
-    }
-    if (!any)
-        *obstacle = text_format("there is no worker%s%s", wanted ? " " : "", wanted ? wanted : "");
-    return (any && ready) || *obstacle ? NULL : error_no_memory();
+    const struct json *worker = json_first(json_get(list, "items"));
+    bool any = worker;
+    while (worker && strcmp(status_text(worker, "state"), "Ready") == 0)
+        worker = json_next(worker);
+    if (any && !worker)
+        return NULL;
+    *obstacle = any ? text_format("worker %s is %s", status_text(worker, "name"), status_text(worker, "state"))
+                    : text_format("there is no worker%s%s", wanted ? " " : "", wanted ? wanted : "");
+    return *obstacle ? NULL : error_no_memory();
 }
 
 // With --wait: until the host, or each worker is ready. *obstacle: why one is not (free()); NULL: ready. A host that
