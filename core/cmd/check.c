@@ -2,7 +2,6 @@
 // `wharf check`: all problems that `wharf run` would have, at once.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/cmd/main.h"
 #include "core/cmd/rbac/rbac.h"
 #include "core/cmd/setup.h"
 #include "core/host/check/preflight.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf guard`: in a worker cluster, stops the mirrors of a host that has lost it (docs/fencing.md).
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/cmd/run/signals.h"

@@ -2,7 +2,6 @@
 // `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management
 // cluster, written with the caller's own rights, so that orders outlive the command and the host.
 #include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"

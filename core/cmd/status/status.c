@@ -3,7 +3,6 @@
 #include "core/cmd/status/status.h"
 
 #include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/cmd/document.h"
 #include "core/cmd/remote/remote.h"

@@ -2,9 +2,7 @@
 #include "core/serve/access/auth.h"
 
 #include "core/base/address.h"
-#include "core/base/clock.h"
 #include "core/base/digest.h"
-#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/json/writer.h"

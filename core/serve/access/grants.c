@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/access/grants.h"
 
-#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/thread.h"
 

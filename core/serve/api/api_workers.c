@@ -2,7 +2,6 @@
 // /api/v1/workers.
 #include "core/serve/api/api_internal.h"
 
-#include "core/base/text.h"
 #include "core/kube/client/meter.h"
 #include "core/kube/object/quantity.h"
 
