@@ -35,17 +35,14 @@ static int width_of(const struct flag *flag) {
 
 static void print_flag(const struct flag *flag, int width) {
     char spelling[SPELLING_MAX];
+    AUTO_TEXT words = flag->words ? flags_list(flag->words) : NULL;
     spell(flag, spelling);
     printf("%-*s  ", width, spelling);
-    for (const char *line = flag->help; line;) {
-        size_t len = strcspn(line, "\n");
-        bool last = line[len] == '\0';
-        printf("%.*s%s", (int)len, line, last ? "" : "\n");
-        line = last ? NULL : line + len + 1;
-        if (line)
-            printf("%*s", width + 2, "");
-    }
-    AUTO_TEXT words = flag->words ? flags_list(flag->words) : NULL;
+    for (const char *at = flag->help; *at; at++)
+        if (*at == '\n')
+            printf("\n%*s", width + 2, "");
+        else
+            putchar(*at);
     printf("%s%s", words ? ": " : "", words ? words : "");
     if (flag->fallback)
         printf(" (default %s)", flag->fallback);
