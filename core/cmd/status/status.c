@@ -292,7 +292,8 @@ static struct error *watch(struct asked *asked) {
 }
 
 // Each filter is for some of the tables: ignoring one silently would show too much.
-static struct error *check_filters(const struct asked *asked) {
+static struct error *check_flags(const struct asked *asked) {
+    const char *const *values = asked->values;
     static const struct {
         int flag;
         bool overview, workers;
@@ -305,17 +306,12 @@ static struct error *check_filters(const struct asked *asked) {
         {PHASE, false, false, "workloads: expected wharf status workloads"},
         {SELECTOR, false, false, "workloads: expected wharf status workloads"},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (size_t i = 0; i < COUNT(rules); i++) {
         bool fits = asked->view == &status_workloads || (!asked->view && rules[i].overview) ||
                     (asked->view == &status_workers && rules[i].workers);
-        if (asked->values[rules[i].flag] && !fits)
+        if (values[rules[i].flag] && !fits)
             return error_new(ERROR_USAGE, "--%s selects %s", flags[rules[i].flag].name, rules[i].selects);
     }
-    return NULL;
-}
-
-static struct error *check_wait(const struct asked *asked) {
-    const char *const *values = asked->values;
     if (values[WATCH] && (asked->output >= OUTPUT_JSON || values[WAIT] || values[SELECTOR]))
         return error_new(ERROR_USAGE, "--watch prints a table: found --%s",
                          values[WAIT]       ? "wait"
@@ -376,8 +372,7 @@ static struct error *run_status(struct call *call) {
     for (size_t i = 0; call->operand[0] && i < COUNT(views); i++)
         if (strcmp(call->operand[0], views[i]->name) == 0)
             asked.view = views[i];
-    TRY(check_filters(&asked));
-    TRY(check_wait(&asked));
+    TRY(check_flags(&asked));
     if (call->values[WATCH]) {
         asked.view = asked.view ? asked.view : &status_workers;
         return watch(&asked);
