@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG, ADAPTERS };
-
-static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
+static const struct flag flags[] = {FLAG_CONFIG, FLAG_ADAPTERS};
 
 // "jobs.batch/v1"; further versions after commas. NULL when out of memory.
 static char *kind_text(const struct kind *kind) {
@@ -59,13 +57,13 @@ SUBCOMMAND(adapters, run_adapters, "list the adapters and their kinds",
            FLAGS(flags));
 
 static const struct flag test_flags[] = {
-    VALUE_FLAG("objects", 0, "DIR",
-               "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
-               "without a kind are steps of its life: a status of its mirror, a patch by a user"),
-    VALUE_FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
-    VALUE_FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
-    FLAG("quiet", 'q', "print only findings, warnings and the summary"),
-    FLAG("verbose", 'v', "print messages and all fields in the lives of the objects"),
+    FLAG("objects", 0, "DIR",
+         "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
+         "without a kind are steps of its life: a status of its mirror, a patch by a user"),
+    FLAG("settings", 0, "FILE", "the adapter's settings, YAML"),
+    FLAG("save", 0, "DIR", "write an object that reproduces each finding into this folder"),
+    SWITCH("quiet", 'q', "print only findings, warnings and the summary"),
+    SWITCH("verbose", 'v', "print messages and all fields in the lives of the objects"),
 };
 
 // Where the kit is, relative to the folder of this program: as built, and as installed.

@@ -18,13 +18,13 @@ enum { CONFIG, ADAPTERS, ONLINE, NAMESPACED };
 static const struct flag flags[] = {
     [CONFIG] = FLAG_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
-    [ONLINE] = FLAG("online", 0,
-                    "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
-                    "permissions that the host needs; workers come from the same sources as those of\n"
-                    "the host"),
-    [NAMESPACED] = VALUE_FLAG("namespaced", 0, "A,B",
-                              "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
-                              "--namespaced grants"),
+    [ONLINE] = SWITCH("online", 0,
+                      "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
+                      "permissions that the host needs; workers come from the same sources as those of\n"
+                      "the host"),
+    [NAMESPACED] = FLAG("namespaced", 0, "A,B",
+                        "with --online: check the rights to write in these namespaces only, which wharf rbac\n"
+                        "--namespaced grants"),
 };
 
 struct check {

@@ -31,7 +31,7 @@ static SUBCOMMAND(
 enum { MAN };
 
 static const struct flag help_flags[] = {
-    [MAN] = VALUE_FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
+    [MAN] = FLAG("man", 0, "DIR", "write a manual page of each command, or of COMMAND, into this folder"),
 };
 
 static struct error *run_help(struct call *call);

@@ -26,40 +26,36 @@ struct flag {
     bool (*check)(const char *text); // whether the value is valid; NULL: any value is
     const char *expected;            // by `check`, for its message: "the name of a namespace"
 };
-// Rows of a command's flags; further members follow.
-#define FLAG(long_name, short_name, description, ...)                                                                  \
+// Rows of a command's flags, with a value and without one; further members follow.
+#define FLAG(long_name, short_name, placeholder, description, ...)                                                     \
+    SWITCH(long_name, short_name, description, .argument = (placeholder), __VA_ARGS__)
+#define SWITCH(long_name, short_name, description, ...)                                                                \
     { .name = (long_name), .letter = (short_name), .help = (description), __VA_ARGS__ }
-#define VALUE_FLAG(long_name, short_name, placeholder, description, ...)                                               \
-    FLAG(long_name, short_name, description, .argument = (placeholder), __VA_ARGS__)
 #define FLAGS(rows) .flags = (rows), .n_flags = COUNT(rows)
 
-#define WORDS(...)                                                                                                     \
-    (const char *const[]) {                                                                                            \
-        __VA_ARGS__, NULL                                                                                              \
-    }
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #define CHECK_NAMESPACE .check = text_is_dns_label, .expected = "the name of a namespace"
 #define CHECK_ACCOUNT .check = text_is_dns_label, .expected = "the name of a ServiceAccount"
 #define CHECK_DURATION .check = flags_is_duration, .expected = "a duration, as in 30m"
 
-#define FLAG_CONFIG VALUE_FLAG("config", 0, "FILE", "the configuration file", .fallback = "/etc/wharf/wharf.yaml")
-#define FLAG_ADAPTERS VALUE_FLAG("adapters", 0, "DIR", "use this directory instead of adapters.directory")
-#define FLAG_KUBECONFIG VALUE_FLAG("kubeconfig", 0, "FILE", "your kubeconfig (default KUBECONFIG, else ~/.kube/config)")
+#define FLAG_CONFIG FLAG("config", 0, "FILE", "the configuration file", .fallback = "/etc/wharf/wharf.yaml")
+#define FLAG_ADAPTERS FLAG("adapters", 0, "DIR", "use this directory instead of adapters.directory")
+#define FLAG_KUBECONFIG FLAG("kubeconfig", 0, "FILE", "your kubeconfig (default KUBECONFIG, else ~/.kube/config)")
 #define FLAG_MANAGEMENT_CONTEXT                                                                                        \
-    VALUE_FLAG("management-context", 0, "CONTEXT",                                                                     \
-               "the management cluster's context (default: that of --config, else the current one)")
+    FLAG("management-context", 0, "CONTEXT",                                                                           \
+         "the management cluster's context (default: that of --config, else the current one)")
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
-    VALUE_FLAG("management-kubeconfig", 0, "FILE",                                                                     \
-               "the management cluster's kubeconfig, if another file than --kubeconfig")
+    FLAG("management-kubeconfig", 0, "FILE", "the management cluster's kubeconfig, if another file than --kubeconfig")
 #define FLAG_ACCOUNT                                                                                                   \
-    VALUE_FLAG("account", 0, "NAME",                                                                                   \
-               "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                      \
-               "cluster need different accounts",                                                                      \
-               .fallback = "wharf", CHECK_ACCOUNT)
+    FLAG("account", 0, "NAME",                                                                                         \
+         "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                            \
+         "cluster need different accounts",                                                                            \
+         .fallback = "wharf", CHECK_ACCOUNT)
 #define FLAG_HOST_NAMESPACE                                                                                            \
-    VALUE_FLAG("namespace", 'n', "NAMESPACE",                                                                          \
-               "the host's own namespace (default: the configuration's, else wharf-system)", CHECK_NAMESPACE)
-#define FLAG_NAMESPACE VALUE_FLAG("namespace", 'n', "NAME", "namespace of the workload (default: the context's)")
+    FLAG("namespace", 'n', "NAMESPACE", "the host's own namespace (default: the configuration's, else wharf-system)",  \
+         CHECK_NAMESPACE)
+#define FLAG_NAMESPACE FLAG("namespace", 'n', "NAME", "namespace of the workload (default: the context's)")
 
 #define OPERAND_OBJECT "KIND/NAME" // begins the operand of commands about one object; kubectl's two words are accepted
 #define OPERAND_WORKER "WORKER"

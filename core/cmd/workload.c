@@ -20,7 +20,7 @@ static struct error *get_explanation(struct call *call, struct json **out) {
 enum { EXPLAIN_NAMESPACE, OUTPUT };
 static const struct flag explain_flags[] = {
     [EXPLAIN_NAMESPACE] = FLAG_NAMESPACE,
-    [OUTPUT] = VALUE_FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
+    [OUTPUT] = FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("json", "yaml")),
 };
 
 static void field(const char *name, const char *text) {
@@ -94,14 +94,14 @@ static bool is_number(const char *text) {
 
 static const struct flag logs_flags[] = {
     [NAMESPACE] = FLAG_NAMESPACE,
-    [FOLLOW] = FLAG("follow", 'f', "continue until the workload has finished, also with pods that start later"),
-    [ALL_PODS] = FLAG("all-pods", 0, "logs of all pods, each line with its pod and container"),
-    [POD] = VALUE_FLAG("pod", 0, "NAME", "this pod (default: the newest one that runs or ran)"),
-    [CONTAINER] = VALUE_FLAG("container", 'c', "NAME", "this container (default: the pod's default container)"),
-    [TAIL] = VALUE_FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number,
-                        .expected = "a number of lines"),
-    [SINCE] = VALUE_FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
-    [TIMESTAMPS] = FLAG("timestamps", 0, "print the time of each line"),
+    [FOLLOW] = SWITCH("follow", 'f', "continue until the workload has finished, also with pods that start later"),
+    [ALL_PODS] = SWITCH("all-pods", 0, "logs of all pods, each line with its pod and container"),
+    [POD] = FLAG("pod", 0, "NAME", "this pod (default: the newest one that runs or ran)"),
+    [CONTAINER] = FLAG("container", 'c', "NAME", "this container (default: the pod's default container)"),
+    [TAIL] = FLAG("tail", 0, "LINES", "only the last lines (default: all)", .check = is_number,
+                  .expected = "a number of lines"),
+    [SINCE] = FLAG("since", 0, "DURATION", "only lines newer than this age", CHECK_DURATION),
+    [TIMESTAMPS] = SWITCH("timestamps", 0, "print the time of each line"),
 };
 
 static struct error *make_logs_path(struct call *call, struct buffer *path) {

@@ -256,10 +256,10 @@ static struct error *run_session(struct tunnel *tunnel, const struct exec_option
 enum { NAMESPACE, STDIN, TTY, CONTAINER, POD };
 static const struct flag flags[] = {
     [NAMESPACE] = FLAG_NAMESPACE,
-    [STDIN] = FLAG("stdin", 'i', "pass standard input to the command"),
-    [TTY] = FLAG("tty", 't', "use a terminal"),
-    [CONTAINER] = VALUE_FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
-    [POD] = VALUE_FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
+    [STDIN] = SWITCH("stdin", 'i', "pass standard input to the command"),
+    [TTY] = SWITCH("tty", 't', "use a terminal"),
+    [CONTAINER] = FLAG("container", 'c', "NAME", "in this container (default: the pod's default one)"),
+    [POD] = FLAG("pod", 0, "NAME", "in this pod (default: the newest one that runs)"),
 };
 
 static struct error *make_path(struct call *call, const struct exec_options *options, struct buffer *path) {

@@ -30,26 +30,23 @@
 enum { ORIGIN, NAMESPACE, ACTION, CONFIG, ADAPTERS, ENABLED, KUBECONFIG, CONTEXT, SERVE, LOG };
 
 static const struct flag flags[] = {
-    [ORIGIN] = VALUE_FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
-                          .check = text_is_dns_label, .expected = "the origin of a host"),
-    [NAMESPACE] = VALUE_FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
-                             .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
-    [ACTION] = VALUE_FLAG("action", 0, "ACTION",
-                          "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
-                          "or delete all",
-                          .fallback = "suspend", .words = WORDS("suspend", "delete")),
-    [CONFIG] = VALUE_FLAG("config", 0, "FILE",
-                          "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
-                          "directory that need no settings)"),
+    [ORIGIN] = FLAG("origin", 0, "NAME", "the origin of the guarded mirrors (wharf.dev/origin)", .required = true,
+                    .check = text_is_dns_label, .expected = "the origin of a host"),
+    [NAMESPACE] = FLAG("namespace", 'n', "NAMESPACE", "namespace of the Leases: the host's fencing.namespace",
+                       .fallback = RIGHTS_NAMESPACE, CHECK_NAMESPACE),
+    [ACTION] = FLAG("action", 0, "ACTION",
+                    "suspend mirrors, and delete those of kinds that cannot be suspended;\n"
+                    "or delete all",
+                    .fallback = "suspend", .words = WORDS("suspend", "delete")),
+    [CONFIG] = FLAG("config", 0, "FILE",
+                    "a host's configuration, for its adapters and their settings (default: all\nadapters of the "
+                    "directory that need no settings)"),
     [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = VALUE_FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
-    [KUBECONFIG] =
-        VALUE_FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
-    [CONTEXT] = VALUE_FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
-    [SERVE] =
-        VALUE_FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
-    [LOG] = VALUE_FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text",
-                       .words = WORDS("text", "json")),
+    [ENABLED] = FLAG("adapters-enabled", 0, "A,B", "these adapters only"),
+    [KUBECONFIG] = FLAG("kubeconfig", 0, "FILE", "the worker's kubeconfig (default: the service account of the pod)"),
+    [CONTEXT] = FLAG("context", 0, "CONTEXT", "context of --kubeconfig (default: the current one)"),
+    [SERVE] = FLAG("serve", 0, "ADDRESS", "IP address with a port for /livez, /readyz and /metrics (default: none)"),
+    [LOG] = FLAG("log-format", 0, "FORMAT", "format of log lines", .fallback = "text", .words = WORDS("text", "json")),
 };
 
 struct guard_program {

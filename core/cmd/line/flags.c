@@ -13,7 +13,7 @@
 
 #define NAME_SIZE 64
 
-static const struct flag flag_help = FLAG("help", 'h', "print this help");
+static const struct flag flag_help = SWITCH("help", 'h', "print this help");
 
 const struct flag *flags_at(const struct subcommand *command, size_t index) {
     size_t n_remote = command->asks_host ? REMOTE_N_FLAGS : 0;

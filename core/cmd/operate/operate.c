@@ -104,13 +104,12 @@ static struct error *find_worker(struct remote *remote, const char *worker, bool
 
 enum { POLICY, TIMEOUT, NO_WAIT };
 static const struct flag drain_flags[] = {
-    [POLICY] = VALUE_FLAG("policy", 0, "POLICY",
-                          "let running workloads finish, or move them: delete them there, to run again in\n"
-                          "another worker",
-                          .fallback = "finish", .words = WORDS("finish", "move")),
-    [TIMEOUT] =
-        VALUE_FLAG("timeout", 0, "DURATION", "the longest wait, as 30m (default: without limit)", CHECK_DURATION),
-    [NO_WAIT] = FLAG("no-wait", 0, "do not wait until the worker is drained"),
+    [POLICY] = FLAG("policy", 0, "POLICY",
+                    "let running workloads finish, or move them: delete them there, to run again in\n"
+                    "another worker",
+                    .fallback = "finish", .words = WORDS("finish", "move")),
+    [TIMEOUT] = FLAG("timeout", 0, "DURATION", "the longest wait, as 30m (default: without limit)", CHECK_DURATION),
+    [NO_WAIT] = SWITCH("no-wait", 0, "do not wait until the worker is drained"),
 };
 
 struct operation {

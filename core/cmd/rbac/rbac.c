@@ -176,20 +176,19 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
 enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT };
 
 static const struct flag flags[] = {
-    [FOR] = VALUE_FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
-                       .words = WORDS("management", "worker", "guard")),
+    [FOR] = FLAG("for", 0, "CLUSTER", "the cluster of the output, or wharf guard in a worker", .required = true,
+                 .words = WORDS("management", "worker", "guard")),
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
     [ACCOUNT] = FLAG_ACCOUNT,
-    [NAMESPACED] = VALUE_FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
-    [USER] = VALUE_FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
-                        .expected = "a name like wharf"),
-    [WITHOUT_LOGS] = FLAG("without-logs", 0, "worker: without the rights for wharf logs"),
-    [EXEC] = FLAG("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
-    [OUTPUT] =
-        VALUE_FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
+    [NAMESPACED] = FLAG("namespaced", 0, "A,B", "the host may write, and read logs, only in these namespaces"),
+    [USER] = FLAG("user", 0, "NAME", "grant the rights to this user as well", .check = text_is_dns_subdomain,
+                  .expected = "a name like wharf"),
+    [WITHOUT_LOGS] = SWITCH("without-logs", 0, "worker: without the rights for wharf logs"),
+    [EXEC] = SWITCH("exec", 0, "worker: with the rights for wharf exec: the host may run commands in pods"),
+    [OUTPUT] = FLAG(NULL, 'o', "FORMAT", "format of the output", .fallback = "yaml", .words = WORDS("yaml", "json")),
 };
 
 // The documents as one v1 List.

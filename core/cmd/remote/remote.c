@@ -26,22 +26,21 @@
 #define CONFIG_INSTALLED "/etc/wharf/wharf.yaml"
 
 const struct flag remote_flags[REMOTE_N_FLAGS] = {
-    VALUE_FLAG("server", 0, "URL",
-               "the host's address, also unix:PATH (default: $WHARF_SERVER, else that of --config, else\n"
-               "127.0.0.1:9440 if a host answers there, else see --context)"),
-    VALUE_FLAG("context", 0, "NAME", "the management cluster's context; the host is reached through its API server"),
-    VALUE_FLAG("kubeconfig", 0, "FILE", "instead of $KUBECONFIG or ~/.kube/config"),
-    VALUE_FLAG("config", 0, "FILE",
-               "of a host on this machine, for its address and its management cluster (default:\n"
-               "$WHARF_CONFIG, else ./wharf.yaml if it is yours, else /etc/wharf/wharf.yaml)"),
-    VALUE_FLAG("host-namespace", 0, "NAME", "the host's namespace in the management cluster",
-               .fallback = REMOTE_NAMESPACE),
-    VALUE_FLAG("service-account", 0, "NAMESPACE/NAME",
-               "use its token if the kubeconfig has only a client certificate\n"
-               "(default HOST-NAMESPACE/wharf-viewer)"),
-    VALUE_FLAG("certificate-authority", 0, "FILE",
-               "the CA of a host at an https address (default: the configuration's\n"
-               "serve.tls.certFile, else the system's)"),
+    FLAG("server", 0, "URL",
+         "the host's address, also unix:PATH (default: $WHARF_SERVER, else that of --config, else\n"
+         "127.0.0.1:9440 if a host answers there, else see --context)"),
+    FLAG("context", 0, "NAME", "the management cluster's context; the host is reached through its API server"),
+    FLAG("kubeconfig", 0, "FILE", "instead of $KUBECONFIG or ~/.kube/config"),
+    FLAG("config", 0, "FILE",
+         "of a host on this machine, for its address and its management cluster (default:\n"
+         "$WHARF_CONFIG, else ./wharf.yaml if it is yours, else /etc/wharf/wharf.yaml)"),
+    FLAG("host-namespace", 0, "NAME", "the host's namespace in the management cluster", .fallback = REMOTE_NAMESPACE),
+    FLAG("service-account", 0, "NAMESPACE/NAME",
+         "use its token if the kubeconfig has only a client certificate\n"
+         "(default HOST-NAMESPACE/wharf-viewer)"),
+    FLAG("certificate-authority", 0, "FILE",
+         "the CA of a host at an https address (default: the configuration's\n"
+         "serve.tls.certFile, else the system's)"),
 };
 
 static const char *variable(const char *name) {

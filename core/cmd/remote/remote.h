@@ -61,8 +61,8 @@ struct error *remote_open_call(struct call *call);
 struct error *remote_open(const struct remote_options *options, struct remote **out);
 void remote_close(struct remote *remote); // NULL is fine
 
-// GET of a path of the host's API ("/api/v1/workers"). The errors are sentences of the host, or name the ways to it that
-// failed. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
+// GET of a path of the host's API ("/api/v1/workers"). The errors are sentences of the host, or name the ways to it
+// that failed. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
 struct error *remote_get(struct remote *remote, const char *path, struct json **out);
 
 // Prints a body to standard output as it arrives, until it ends, and the host's remark (the header Wharf-Note) to

@@ -25,20 +25,19 @@
 
 enum { OUTPUT, NAMESPACE, KIND, NAME, CLUSTER, PHASE, SELECTOR, WATCH, WAIT, TIMEOUT };
 static const struct flag flags[] = {
-    [OUTPUT] = VALUE_FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("wide", "json", "yaml")),
-    [NAMESPACE] = VALUE_FLAG("namespace", 'n', "NAME", "only workloads of this namespace"),
-    [KIND] = VALUE_FLAG("kind", 0, "KIND", "only workloads of this kind, as in job or rayjobs.ray.io"),
-    [NAME] = VALUE_FLAG("name", 0, "NAME", "only workloads of this name"),
-    [CLUSTER] = VALUE_FLAG("cluster", 0, "NAME", "only workloads in this worker; only this worker"),
-    [PHASE] = VALUE_FLAG("phase", 0, "PHASE", "only workloads in this phase",
-                         .words = WORDS("Pending", "Suspended", "Running", "Succeeded", "Failed")),
-    [SELECTOR] = VALUE_FLAG("selector", 'l', "SELECTOR",
-                            "only workloads with matching labels, as of kubectl; wharf reads the labels from the\n"
-                            "management cluster with your rights"),
-    [WATCH] = FLAG("watch", 'w', "print each change, until interrupted"),
-    [WAIT] = FLAG("wait", 0, "wait until the host, or with workers each worker, is ready"),
-    [TIMEOUT] =
-        VALUE_FLAG("timeout", 0, "DURATION", "the longest wait, as 2m (default: without limit)", CHECK_DURATION),
+    [OUTPUT] = FLAG("output", 'o', "FORMAT", "format of the output", .words = WORDS("wide", "json", "yaml")),
+    [NAMESPACE] = FLAG("namespace", 'n', "NAME", "only workloads of this namespace"),
+    [KIND] = FLAG("kind", 0, "KIND", "only workloads of this kind, as in job or rayjobs.ray.io"),
+    [NAME] = FLAG("name", 0, "NAME", "only workloads of this name"),
+    [CLUSTER] = FLAG("cluster", 0, "NAME", "only workloads in this worker; only this worker"),
+    [PHASE] = FLAG("phase", 0, "PHASE", "only workloads in this phase",
+                   .words = WORDS("Pending", "Suspended", "Running", "Succeeded", "Failed")),
+    [SELECTOR] = FLAG("selector", 'l', "SELECTOR",
+                      "only workloads with matching labels, as of kubectl; wharf reads the labels from the\n"
+                      "management cluster with your rights"),
+    [WATCH] = SWITCH("watch", 'w', "print each change, until interrupted"),
+    [WAIT] = SWITCH("wait", 0, "wait until the host, or with workers each worker, is ready"),
+    [TIMEOUT] = FLAG("timeout", 0, "DURATION", "the longest wait, as 2m (default: without limit)", CHECK_DURATION),
 };
 
 enum output { OUTPUT_TABLE = -1, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML }; // the words of --output

@@ -61,26 +61,21 @@ static struct error *review_grant(struct auth *auth, const struct grant *grant) 
     return auth_allow(auth, &user, &grant->what, now_ns);
 }
 
-// Takes the error. Under the lock.
-static void apply_review(struct grant *grant, struct error *error) {
-    bool refused = error && error->code == ERROR_REFUSED;
-    grant->unverified = error && !refused ? grant->unverified + 1 : 0;
-    if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
-        grant->reason = strdup(error_text(error));
-        atomic_store(&grant->lost, true);
-    }
-    error_free(error);
-}
-
 // Under the lock, except during the review.
 static void review_one(struct grants *grants, struct grant *grant) {
     grant->in_review = true;
     pthread_mutex_unlock(&grants->lock);
     struct error *error = review_grant(grants->auth, grant);
     pthread_mutex_lock(&grants->lock);
+    bool refused = error && error->code == ERROR_REFUSED;
     grant->in_review = false;
     grant->due_ns = clock_now().mono_ns + grants->every_ns;
-    apply_review(grant, error);
+    grant->unverified = error && !refused ? grant->unverified + 1 : 0;
+    if (refused || grant->unverified >= GRANTS_UNVERIFIED) {
+        grant->reason = strdup(error_text(error));
+        atomic_store(&grant->lost, true);
+    }
+    error_free(error);
     if (grant->is_freed)
         destroy_grant(grant);
 }
