@@ -68,14 +68,13 @@ static char *account_of_token(const struct json *claims) {
 
 static struct error *request_token_of(struct remote *remote, const char *namespace_, const char *account) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
-    struct token_request request = {.body = NULL};
+    __attribute__((cleanup(token_request_clear))) struct token_request request = {.body = NULL};
     int64_t expires_ns = 0;
     struct error *error = remote_open_management(remote);
     if (!error)
         error = token_request_make(namespace_, account, TOKEN_SECONDS, AUDIENCE, &request);
     if (!error)
         error = ask(remote->management.client, &request.request, &response);
-    token_request_clear(&request);
     if (!error && response.code == 404)
         return error_new(ERROR_REFUSED,
                          "ServiceAccount %s/%s, needed for a token, does not exist there: \"wharf rbac --for "
@@ -115,7 +114,7 @@ static struct error *obtain_token(struct remote *remote, bool proven) {
     AUTO_JSON claims = NULL;
     TRY(remote_load_management(remote));
     const struct endpoint *endpoint = remote->management.connection.endpoint;
-    TRY(endpoint_fetch_token(remote->management.connection.endpoint, &remote->token));
+    TRY(endpoint_fetch_token(endpoint, &remote->token));
     // A client certificate is nothing that the host could have reviewed.
     if (!remote->token)
         return error_wrap(request_token(remote, NULL), "no token for the host: %s has none",
@@ -126,14 +125,10 @@ static struct error *obtain_token(struct remote *remote, bool proven) {
 }
 
 void remote_forget_token(struct remote *remote) {
-    if (remote->token)
-        explicit_bzero(remote->token, strlen(remote->token));
-    free(remote->token);
-    remote->token = NULL;
+    text_free_secret(remote->token);
     free(remote->account);
-    remote->account = NULL;
-    remote->withheld = false;
-    remote->authorized = false;
+    remote->token = remote->account = NULL;
+    remote->withheld = remote->authorized = false;
 }
 
 static struct error *send_token(struct remote *remote) {
@@ -141,10 +136,9 @@ static struct error *send_token(struct remote *remote) {
     TRY(check_confidential(remote, &proven));
     if (!remote->token)
         TRY(obtain_token(remote, proven));
-    AUTO_TEXT header = text_format(TOKEN_HEADER, remote->token);
+    char *header = text_format(TOKEN_HEADER, remote->token);
     remote->authorized = header && curl_transport_header(remote->host.connection.transport, header);
-    if (header)
-        explicit_bzero(header, strlen(header));
+    text_free_secret(header);
     return remote->authorized ? NULL : error_no_memory();
 }
 
@@ -165,8 +159,8 @@ static struct error *begin(struct remote *remote) {
 }
 
 struct error *remote_authorize(struct remote *remote) {
-    struct error *error = begin(remote);
-    return error || remote->authorized ? error : send_token(remote);
+    TRY(begin(remote));
+    return remote->authorized ? NULL : send_token(remote);
 }
 
 // The API server's own answer for a Service that does not exist or has no pods.

@@ -46,9 +46,7 @@ struct error *grants_new(struct auth *auth, int64_t every_ns, struct grants **ou
 }
 
 static void destroy_grant(struct grant *grant) {
-    if (grant->token)
-        explicit_bzero(grant->token, strlen(grant->token));
-    free(grant->token);
+    text_free_secret(grant->token);
     free(grant->namespace_);
     free(grant->reason);
     free(grant);
