@@ -200,7 +200,8 @@ static struct error *print_json(const struct buffer *text) {
 }
 
 static struct error *run_rbac(struct call *call) {
-    enum { MANAGEMENT, WORKER, GUARD } cluster = flags_word(call, FOR);
+    enum { MANAGEMENT, WORKER, GUARD };
+    int cluster = flags_word(call, FOR);
     AUTO_TEXT guards_account = text_format("%s-guard", call->values[ACCOUNT]);
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(setup_free))) struct setup setup = {.config = NULL};
