@@ -182,17 +182,16 @@ struct error *setup_without_file(const char *from, const char *adapter_directory
 }
 
 static struct error *enable_names(struct config *config, const char *names) {
-    struct error *error = NULL;
     size_t len = 0;
-    for (const char *rest = names, *at; !error && document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = names, *at; document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT name = strndup(at, len);
         if (!name)
             return error_no_memory();
         if (!text_is_dns_label(name))
             return error_new(ERROR_USAGE, "--adapters-enabled: found \"%s\", expected names like job,jobset", names);
-        error = config_enable(config, name);
+        TRY(config_enable(config, name));
     }
-    return error;
+    return NULL;
 }
 
 struct error *setup_enabled(const struct call *call, const char *names, struct setup *out) {

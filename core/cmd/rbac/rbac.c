@@ -156,9 +156,7 @@ static void print_introduction(struct buffer *out, const struct rbac_options *op
 
 struct error *rbac_print(const struct rbac_options *options, const struct setup *enabled, struct buffer *out) {
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
-    struct error *error = rbac_rights(options, enabled, &rights);
-    if (error)
-        return error;
+    TRY(rbac_rights(options, enabled, &rights));
     bool limited = options->n_namespaces > 0;
     print_introduction(out, options);
     print_first(out, "ServiceAccount", options->account, options->namespace_);
@@ -169,8 +167,8 @@ struct error *rbac_print(const struct rbac_options *options, const struct setup 
     print_role(out, options, &rights, RIGHT_SEAL, RIGHT_SEAL,
                seal_secret_namespace(enabled->config, options->namespace_));
     if (options->management)
-        error = print_viewer(options, enabled, out);
-    return !error && out->failed ? error_no_memory() : error;
+        TRY(print_viewer(options, enabled, out));
+    return out->failed ? error_no_memory() : NULL;
 }
 
 enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, EXEC, OUTPUT };
