@@ -162,13 +162,12 @@ void api_show_adapters(const struct api_source *source, const struct host_snapsh
 
 // "get, list" as an array.
 static void put_words(const char *key, const char *words, struct writer *out) {
+    AUTO_TEXT copy = strdup(words);
+    out->out->failed |= !copy;
     writer_array(out, key);
-    for (const char *at = words; *at != '\0';) {
-        size_t len = strcspn(at, ",");
-        AUTO_TEXT word = strndup(at, len);
-        writer_string(out, NULL, word);
-        at += len + strspn(at + len, ", ");
-    }
+    for (char *rest = copy, *word; (word = strsep(&rest, ", "));)
+        if (*word)
+            writer_string(out, NULL, word);
     writer_end(out, ']');
 }
 

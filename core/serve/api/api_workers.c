@@ -2,10 +2,10 @@
 // /api/v1/workers.
 #include "core/serve/api/api_internal.h"
 
+#include "core/base/text.h"
 #include "core/kube/client/meter.h"
 #include "core/kube/object/quantity.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const watch_names[] = {[REFLECTOR_STARTING] = "Connecting",
@@ -124,15 +124,13 @@ static void put_latency(const struct histogram *recent, struct writer *out) {
 
 // "region=eu,gpu=yes" as an object.
 static void put_labels(const char *labels, struct writer *out) {
+    AUTO_TEXT copy = strdup(labels ? labels : "");
+    out->out->failed |= !copy;
     writer_object(out, "labels");
-    for (const char *at = labels; at && *at;) {
-        size_t key = strcspn(at, "=,"), value = at[key] == '=' ? strcspn(at + key + 1, ",") : 0;
-        char name[320], text[64 + 1];
-        snprintf(name, sizeof name, "%.*s", (int)key, at);
-        snprintf(text, sizeof text, "%.*s", (int)value, at[key] == '=' ? at + key + 1 : "");
-        writer_string(out, name, text);
-        at += key + (at[key] == '=') + value;
-        at += *at == ',';
+    for (char *rest = copy, *value; rest && *rest;) {
+        value = strsep(&rest, ",");
+        const char *name = strsep(&value, "=");
+        writer_string(out, name, value ? value : "");
     }
     writer_end(out, '}');
 }
