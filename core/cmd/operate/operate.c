@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management
-// cluster, written with the caller's own rights, so that orders outlive the command and the host.
+// `wharf cordon`, `uncordon` and `drain`. The orders are in a ConfigMap of the management cluster, written with the
+// caller's own rights, so that orders outlive the command and the host.
 #include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"

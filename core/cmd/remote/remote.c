@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening; where the host is: the place that a flag, a variable or a configuration names, and the Service in the
-// management cluster; and the management cluster.
+// Opens the host and the management cluster. The host is at the place that a flag, a variable or a configuration names,
+// or behind the Service in the management cluster.
 #include "core/cmd/remote/remote.h"
 
 #include "core/base/address.h"
