@@ -160,7 +160,6 @@ static struct error *keep_worker(const struct asked *asked, struct json *items) 
 }
 
 static struct error *get_list(const struct asked *asked, const struct status_view *view, struct json **out) {
-    static const int filters[] = {NAMESPACE, KIND, NAME, CLUSTER, PHASE}; // as the parameters of the API are called
     bool workloads = view == &status_workloads;
     AUTO_BUFFER(path, 4096);
     buffer_printf(&path, "/api/v1/%s", view->name);
@@ -168,8 +167,8 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
         buffer_printf(&path, "?limit=%d", PAGE);
     if (workloads && asked->since)
         buffer_printf(&path, "&since=%lld", (long long)asked->since);
-    for (size_t i = 0; workloads && i < COUNT(filters); i++)
-        remote_parameter(&path, flags[filters[i]].name, asked->values[filters[i]]);
+    for (int i = NAMESPACE; workloads && i <= PHASE; i++) // the parameters of the API have the names of the flags
+        remote_parameter(&path, flags[i].name, asked->values[i]);
     TRY(path.failed ? error_no_memory() : remote_get(asked->call->remote, path.data, out));
     struct json *items = json_get(*out, "items");
     if (view == &status_workers)
