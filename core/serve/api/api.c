@@ -2,6 +2,7 @@
 // The paths, the errors and the members of the API.
 #include "core/serve/api/api_internal.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <string.h>
@@ -63,9 +64,9 @@ static void put_member(struct writer *out, const char *name, const char *format,
 
 static void put_members(struct writer *out, const char *template, va_list *args) {
     for (const char *at = template; *at; at += strspn(at, " ")) {
-        char name[NAME_MAX_BYTES];
-        size_t len = strcspn(at, "=");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        char name[NAME_MAX_BYTES] = "";
+        size_t len = size_least(strcspn(at, "="), sizeof name - 1);
+        memcpy(name, at, len);
         put_member(out, name, at + len + strlen("=%"), args);
         at += strcspn(at, " ");
     }
