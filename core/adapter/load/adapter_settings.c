@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/adapter/load/adapter_settings.h"
+#include "core/adapter/load/adapter_load.h"
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
