@@ -265,14 +265,10 @@ static bool init_write(const struct init *init, struct buffer *out) {
 enum { OUTPUT, KUBECONFIG, MANAGEMENT_CONTEXT, ADAPTERS, N_FLAGS };
 
 static const struct flag flags[] = {
-    [OUTPUT] = {.name = "output",
-                .letter = 'o',
-                .argument = "FILE",
-                .fallback = "wharf.yaml",
+    [OUTPUT] = {"output", .letter = 'o', .argument = "FILE", .fallback = "wharf.yaml",
                 .help = "the file to create, which must not exist; - is standard output"},
     [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = {.name = "management-context",
-                            .argument = "CONTEXT",
+    [MANAGEMENT_CONTEXT] = {"management-context", .argument = "CONTEXT",
                             .help = "the management cluster's (default: the current one)"},
     [ADAPTERS] = FLAG_ADAPTERS,
 };

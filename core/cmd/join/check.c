@@ -57,11 +57,10 @@ static struct error *check_one(struct checking *checking, const struct access_re
 // Checks each verb of a right on one of the resources.
 static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
                                  const char *namespace_) {
-    struct error *error = NULL;
     const char *slash = strchr(resource, '/');
     AUTO_TEXT plural = strndup(resource, strcspn(resource, "/"));
     size_t len = 0;
-    for (const char *rest = right->verbs, *at; !error && document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = right->verbs, *at; document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT verb = strndup(at, len);
         const struct access_review question = {.group = right->group,
                                                .resource = plural,
@@ -69,19 +68,18 @@ static struct error *check_verbs(struct checking *checking, const struct right *
                                                .verb = verb,
                                                .name = right->name,
                                                .namespace_ = namespace_};
-        error = verb && plural ? check_one(checking, &question) : error_no_memory();
+        TRY(verb && plural ? check_one(checking, &question) : error_no_memory());
     }
-    return error;
+    return NULL;
 }
 
 static struct error *check_right(struct checking *checking, const struct right *right, const char *namespace_) {
-    struct error *error = NULL;
     size_t len = 0;
-    for (const char *rest = right->resources, *at; !error && document_next_word(&rest, ',', &at, &len);) {
+    for (const char *rest = right->resources, *at; document_next_word(&rest, ',', &at, &len);) {
         AUTO_TEXT resource = strndup(at, len);
-        error = resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory();
+        TRY(resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory());
     }
-    return error;
+    return NULL;
 }
 
 static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
@@ -98,61 +96,57 @@ static struct error *check_scope(const struct join *join, struct checking *check
 static struct error *report_kind(struct cluster *cluster, const char *group, const char *plural,
                                  const char *const *versions) {
     bool served = false;
-    struct error *error = cluster_serves(cluster, group, plural, versions, &served);
-    if (!error && !served)
+    TRY(cluster_serves(cluster, group, plural, versions, &served));
+    if (!served)
         printf("%s: does not serve %s%s%s: none of them will be placed there\n", cluster->role, plural,
                *group ? "." : "", group);
-    return error;
+    return NULL;
 }
 
 // The kinds of the host, which may not be enabled here.
 static struct error *report_kinds_of_host(struct cluster *cluster, const struct json *kinds) {
-    struct error *error = NULL;
-    for (const struct json *kind = json_first(kinds); !error && kind; kind = json_next(kind)) {
+    for (const struct json *kind = json_first(kinds); kind; kind = json_next(kind)) {
         const char *versions[VERSIONS_MAX + 1] = {NULL};
         const struct json *version = json_first(json_get(kind, "versions"));
         for (size_t i = 0; version && i < VERSIONS_MAX; version = json_next(version))
             versions[i++] = json_string_or(version, "");
-        error = report_kind(cluster, json_string_or(json_get(kind, "group"), ""),
-                            json_string_or(json_get(kind, "resource"), ""), versions);
+        TRY(report_kind(cluster, json_string_or(json_get(kind, "group"), ""),
+                        json_string_or(json_get(kind, "resource"), ""), versions));
     }
-    return error;
+    return NULL;
 }
 
 // An API server accepts a new token after a moment.
 static struct error *open_as_host(struct join *join, int64_t until_ns, struct cluster *cluster) {
     AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
-    struct error *error = join_kubeconfig(join, NULL, join->token, &kubeconfig);
-    while (!error) {
+    TRY(join_kubeconfig(join, NULL, join->token, &kubeconfig));
+    for (;;) {
         struct endpoint *endpoint = NULL;
-        error = kubeconfig_parse(kubeconfig.data, kubeconfig.len, "the new credentials", NULL, NULL, &endpoint);
+        struct error *error =
+            kubeconfig_parse(kubeconfig.data, kubeconfig.len, "the new credentials", NULL, NULL, &endpoint);
         error = cluster_open(cluster, join->worker.role, error, &endpoint);
         if (!error || error->code != ERROR_REFUSED || !remote_wait(until_ns, AGAIN_NS))
-            break;
+            return error;
         error_free(error);
-        error = NULL;
         cluster_close(cluster);
     }
-    return error;
 }
 
 struct error *join_check_rights(struct join *join) {
     __attribute__((cleanup(cluster_close))) struct cluster cluster = {.role = NULL};
     __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
     struct checking checking = {.cluster = &cluster, .until_ns = clock_now().mono_ns + AUTHORIZER_NS};
-    struct error *error = open_as_host(join, checking.until_ns, &cluster);
-    if (!error)
-        error = rbac_rights(&join->rights, &join->setup, &rights);
-    for (size_t i = 0; !error && i < rights.count; i++)
-        error = error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role);
-    bool reported = join->rights.given;
-    if (!error && reported)
-        error = report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds"));
-    for (size_t i = 0; !error && !reported && i < join->setup.adapters->n_kinds; i++) {
-        const wharf_kind *kind = &join->setup.adapters->kinds[i]->abi;
-        error = report_kind(&cluster, kind->group, kind->plural, kind->versions);
+    const struct adapters *adapters = join->setup.adapters;
+    TRY(open_as_host(join, checking.until_ns, &cluster));
+    TRY(rbac_rights(&join->rights, &join->setup, &rights));
+    for (size_t i = 0; i < rights.count; i++)
+        TRY(error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role));
+    if (join->rights.given)
+        TRY(report_kinds_of_host(&cluster, json_get(join->needed.document, "kinds")));
+    for (size_t i = 0; !join->rights.given && i < adapters->n_kinds; i++) {
+        const wharf_kind *kind = &adapters->kinds[i]->abi;
+        TRY(report_kind(&cluster, kind->group, kind->plural, kind->versions));
     }
-    if (!error)
-        printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);
-    return error;
+    printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);
+    return NULL;
 }

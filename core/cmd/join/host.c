@@ -49,24 +49,22 @@ static bool is_dangerous(const struct right *right, const char *account) {
 }
 
 static struct error *read_right(struct json *item, const char *account, struct rights *rights) {
-    const char *resources = words(item, "resources"), *verbs = words(item, "verbs");
-    struct right right = {.group = json_string_or(json_get(item, "group"), ""),
-                          .verbs = verbs,
-                          .name = json_string(json_get(item, "name"))};
-    bool plain = resources && verbs && is_plain(right.group) && (!right.name || is_plain(right.name)) &&
-                 right_scope_read(json_string_or(json_get(item, "scope"), ""), &right.scope);
-    right.resources = plain ? strdup(resources) : NULL;
-    if (plain && right.resources && !is_dangerous(&right, account)) {
-        struct right *place = array_next(&rights->list, rights->count, sizeof right);
-        if (place) {
-            *place = right;
-            rights->count++;
-            return NULL;
-        }
+    struct right *right = array_next(&rights->list, rights->count, sizeof *right);
+    if (!right)
+        return error_no_memory();
+    const char *resources = words(item, "resources");
+    *right = (struct right){.group = json_string_or(json_get(item, "group"), ""),
+                            .resources = resources ? strdup(resources) : NULL,
+                            .verbs = words(item, "verbs"),
+                            .name = json_string(json_get(item, "name"))};
+    if (right->resources && right->verbs && is_plain(right->group) && (!right->name || is_plain(right->name)) &&
+        right_scope_read(json_string_or(json_get(item, "scope"), ""), &right->scope) && !is_dangerous(right, account)) {
+        rights->count++;
+        return NULL;
     }
-    free(right.resources);
+    free(right->resources);
     return error_new(ERROR_INVALID, "its /api/v1/rights has a right that no host needs: %.40s of %.80s",
-                     verbs ? verbs : "?", resources ? resources : "?");
+                     right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
 
 // A host without the parameter `exec` always reports this right.

@@ -44,20 +44,14 @@ struct join {
 // identity.c
 // Refuses the management cluster itself, a cluster that is joined under another name, and a name of another cluster.
 struct error *join_check_identity(struct join *join);
-// The uid of the management cluster whose host uses an account in the worker; NULL: not known.
+// The uid of the management cluster with the host that uses an account in the worker; NULL: not known.
 struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid);
-// The Secret of a worker, or NULL.
-struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
-                               struct json **out);
+// The Secrets of all workers, an array; NULL: none.
+struct error *join_list_secrets(struct cluster *management, const char *namespace_, struct json **out);
+const char *join_worker_of(const struct json *secret); // the worker's name
 
 // The management cluster that the flags name, else that of the configuration file, else the current context's.
 struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup);
-
-// The name of the worker that has this uid; NULL: none.
-struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
-
-// "w1, w2": the workers that have a Secret.
-struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out);
 
 // objects.c
 struct error *join_grant(struct join *join);

@@ -104,13 +104,12 @@ struct error *join_grant(struct join *join) {
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml objects = {.value = NULL};
     TRY(join_print_rights(join, &text));
-    struct error *error = yaml_parse_all("rbac", text.data, text.len, &objects);
-    for (struct json *o = json_first(objects.value); !error && o; o = json_next(o)) {
-        error = mark_account(join, o);
-        if (!error)
-            error = cluster_apply(&join->worker, o);
+    TRY(yaml_parse_all("rbac", text.data, text.len, &objects));
+    for (struct json *o = json_first(objects.value); o; o = json_next(o)) {
+        TRY(mark_account(join, o));
+        TRY(cluster_apply(&join->worker, o));
     }
-    return error;
+    return NULL;
 }
 
 static void print_expiry(const struct join *join, int64_t expires_ns) {
