@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/run/reload.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/cmd/run/run.h"
 #include "core/cmd/setup.h"
 #include "core/host/folder_watcher.h"
 #include "core/host/io/cluster_connection.h"
@@ -234,7 +234,7 @@ static void on_change(void *ctx, bool forced) {
     if (!forced && (!text || hash == reload->seen)) // a mount that is being replaced has no file for a moment
         return;
     reload->seen = hash;
-    reload->options.reloading(reload->options.ctx);
+    notify_reloading(reload->options.notify);
     struct problems problems = {0};
     struct good good = {.text = text};
     buffer_init(&good.later, MESSAGE_MAX);
@@ -243,7 +243,8 @@ static void on_change(void *ctx, bool forced) {
         use_config(reload, &good);
     else
         report_refused(reload, &problems, error);
-    reload->options.reloaded(reload->options.ctx, good.config);
+    notify_reloaded(reload->options.notify,
+                    good.config ? "running" : "running; the configuration was not reloaded, see the log");
     buffer_free(&good.later);
     error_free(error);
     problems_free(&problems);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `wharf run`, from reading the configuration to the exit code.
+#include "core/cmd/run/run.h"
 #include "core/base/clock.h"
 #include "core/base/local_socket.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/cmd/run/notify.h"
-#include "core/cmd/run/reload.h"
 #include "core/cmd/run/signals.h"
 #include "core/cmd/setup.h"
 #include "core/config/config.h"
@@ -49,38 +48,21 @@ static struct error *start_local(struct serving *serving, const struct config_se
     return NULL;
 }
 
-static void serving_stop(struct serving *serving);
-
 // Both listen when this returns. A default socket that cannot be made is logged, a configured one is an error.
-static struct error *serving_start(const struct config_serve *config, const struct http_source *source,
-                                   struct serving **out) {
-    struct serving *serving = calloc(1, sizeof *serving);
-    struct error *error = serving ? NULL : error_no_memory();
+static struct error *start_servers(struct serving *serving, const struct config_serve *config,
+                                   const struct http_source *source) {
     const struct http_tls tls = {config->cert_file, config->key_file};
-    if (!error && config->address)
-        error =
-            error_wrap(http_server_start_tls(config->address, config->cert_file ? &tls : NULL, source, &serving->port),
-                       config->cert_file ? "serve.address, serve.tls" : "serve.address");
-    if (!error)
-        error = start_local(serving, config, source);
-    if (error)
-        serving_stop(serving);
-    else
-        *out = serving;
-    return error;
+    const bool has_tls = config->cert_file;
+    if (config->address)
+        TRY(error_wrap(http_server_start_tls(config->address, has_tls ? &tls : NULL, source, &serving->port),
+                       has_tls ? "serve.address, serve.tls" : "serve.address"));
+    return start_local(serving, config, source);
 }
 
-static const char *serving_socket(const struct serving *serving) {
-    return serving ? serving->socket.path : NULL;
-}
-
-static void serving_stop(struct serving *serving) {
-    if (!serving)
-        return;
+static void stop_servers(struct serving *serving) {
     local_socket_remove(&serving->socket); // first: callers find another host, or none
     http_server_stop(serving->local);
     http_server_stop(serving->port);
-    free(serving);
 }
 
 #define LAST_LINES_NS CLOCK_SECOND // for flushing the log at the end
@@ -94,7 +76,7 @@ struct program {
     struct adapters *adapters;
     struct host *host;
     struct api_source api;
-    struct serving *serving;
+    struct serving serving;
     struct signals *signals;
     struct reload *reload;
     struct notify *notify; // NULL: not started by systemd
@@ -140,7 +122,7 @@ static struct error *start_serving(struct program *program) {
         return NULL;
     api_source_init(&program->api, program->host, program->config);
     http_source_init(&source, program->host, &program->api);
-    return serving_start(&program->config->serve, &source, &program->serving);
+    return start_servers(&program->serving, &program->config->serve, &source);
 }
 
 static void stop_host(void *ctx) {
@@ -172,26 +154,15 @@ static void on_reload(void *reload) {
     reload_now(reload);
 }
 
-static void reloading(void *notify) {
-    notify_reloading(notify);
-}
-
-static void reloaded(void *notify, bool used) {
-    notify_reloaded(notify, used ? "running" : "running; the configuration was not reloaded, see the log");
-}
-
 static struct error *start_reload(struct program *program, const char *adapter_directory, const char *text) {
     struct reload_options options = {.host = program->host,
                                      .config = program->config,
                                      .adapter_directory = adapter_directory,
                                      .text = text,
-                                     .reloading = reloading,
-                                     .reloaded = reloaded,
-                                     .ctx = program->notify};
-    struct error *error = reload_start(&options, &program->reload);
-    if (!error)
-        signals_on_reload(program->signals, on_reload, program->reload);
-    return error;
+                                     .notify = program->notify};
+    TRY(reload_start(&options, &program->reload));
+    signals_on_reload(program->signals, on_reload, program->reload);
+    return NULL;
 }
 
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
@@ -218,7 +189,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
 static void log_started(const struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
-               {"serving", program->config->serve.address}, {"socket", serving_socket(program->serving)});
+               {"serving", program->config->serve.address}, {"socket", program->serving.socket.path});
 }
 
 static struct error *run_host(struct program *program) {
@@ -235,7 +206,7 @@ static struct error *run_service(struct call *call) {
     struct error *error = prepare(&program, call->values[CONFIG], call->values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
-    serving_stop(program.serving);
+    stop_servers(&program.serving);
     api_source_clear(&program.api);
     reload_stop(program.reload);  // reports a reload
     notify_close(program.notify); // reads from the host
