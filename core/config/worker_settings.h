@@ -15,7 +15,7 @@ enum worker_policy {
 };
 
 // The owner of the struct owns the texts; NULL: an empty text.
-struct worker_settings {
+struct worker_settings { // begins with WORKER_SETTINGS_TEXTS texts
     const char *name;
     const char *namespaces;    // of the workloads that may be placed there, see namespaces.h; NULL: all
     const char *labels;        // "key=value,key=value"
