@@ -42,16 +42,12 @@ static void change_cleanup(struct pattern_change *change) {
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
 
 static bool add_place(struct pattern_change *change, struct json *parent, const struct json *from) {
-    if (change->count == 0) {
-        change->places = &change->first_place;
-    } else if (change->count == 1) {
-        change->places = NULL;
-        if (!array_reserve(&change->places, &change->capacity, 2, sizeof *change->places))
-            return false;
-        change->places[0] = change->first_place;
-    } else if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places)) {
+    struct place *grown = change->count > 1 ? change->places : NULL;
+    if (change->count > 0 && !array_reserve(&grown, &change->capacity, change->count + 1, sizeof *grown))
         return false;
-    }
+    if (change->count == 1)
+        grown[0] = change->first_place;
+    change->places = grown ? grown : &change->first_place;
     change->places[change->count++] = (struct place){parent, from};
     return true;
 }
@@ -286,14 +282,13 @@ void services_set(const wharf_call *call, wharf_value *root, const char *pattern
 
 // Sets and takes a value that a shorthand created. NULL means out of memory.
 static void set_new(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
+    AUTO_JSON taken = value;
     AUTO_CHANGE change;
-    bool open = open_change(&change, call, root, pattern);
-    if (open && value) {
-        set_taken(&change, value);
+    if (!open_change(&change, call, root, pattern))
         return;
-    }
-    json_free(value);
-    if (open)
+    if (taken)
+        set_taken(&change, TAKE(taken));
+    else
         services_no_memory(change.call);
 }
 

@@ -49,7 +49,4 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
 size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern);
 void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern);
 wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer);
-const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status);
-wharf_value *services_set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
-                                    const char *reason, const char *message);
 void services_log(const wharf_call *call, wharf_log_level level, const char *message);
