@@ -30,9 +30,9 @@ static struct error *review_once(struct cluster *cluster, const struct access_re
                                          .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                                          .content_type = "application/json",
                                          .body = body.data};
-    struct error *error = cluster_send(cluster, &request, &review);
+    TRY(cluster_send(cluster, &request, &review));
     *allowed = json_bool(json_path(review, "status", "allowed", NULL), false);
-    return error;
+    return NULL;
 }
 
 struct checking {
@@ -46,9 +46,9 @@ static struct error *check_one(struct checking *checking, const struct access_re
     bool allowed = false;
     checking->count++;
     for (;;) {
-        struct error *error = review_once(checking->cluster, question, &allowed);
-        if (error || allowed)
-            return error;
+        TRY(review_once(checking->cluster, question, &allowed));
+        if (allowed)
+            return NULL;
         if (!remote_wait(checking->until_ns, AGAIN_NS))
             return denied(question);
     }

@@ -9,33 +9,10 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define NAME_MAX_LEN 63
+#define NAME_EXPECTED "at most 63 lower-case letters, digits and '-'"
 #define TOKEN_SECONDS_MIN 600 // the API server's
-
-enum {
-    CONTEXT,
-    KUBECONFIG,
-    MANAGEMENT_CONTEXT,
-    MANAGEMENT_KUBECONFIG,
-    NAME,
-    LABELS,
-    NAMESPACE,
-    ACCOUNT,
-    CONFIG,
-    ADAPTERS,
-    ENABLED,
-    NAMESPACED,
-    WITHOUT_LOGS,
-    EXEC,
-    REDUCE_RIGHTS,
-    SERVER,
-    TOKEN_DURATION,
-    PRINT_ONLY,
-    TIMEOUT,
-    N_FLAGS
-};
 
 static bool is_https(const char *text) {
     return text_has_prefix(text, "https://");
@@ -46,32 +23,31 @@ static bool is_token_duration(const char *text) {
 }
 
 static const struct flag flags[] = {
-    [CONTEXT] = {"context", .argument = "CONTEXT", .required = true, .help = "the kubeconfig context of the worker"},
-    [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
-    [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
-    [NAME] = {"name", .argument = "NAME", .check = text_is_dns_label,
-              .expected = "at most 63 lower-case letters, digits and '-'",
-              .help = "the worker's name (default: made from the context's)"},
-    [LABELS] = {"labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
-    [NAMESPACE] = FLAG_HOST_NAMESPACE,
-    [ACCOUNT] = FLAG_ACCOUNT,
-    [CONFIG] = FLAG_ENABLED_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG_ENABLED_NAMES,
-    [NAMESPACED] = {"namespaced", .argument = "A,B",
-                    .help = "the host may write, and read logs, only in these namespaces of the worker"},
-    [WITHOUT_LOGS] = {"without-logs", .help = "without the rights for wharf logs"},
-    [EXEC] = {"exec", .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
-    [REDUCE_RIGHTS] = {"reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
-    [SERVER] = {"server", .argument = "URL", .check = is_https, .expected = "an address like https://10.0.0.1:6443",
-                .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
-    [TOKEN_DURATION] = {"token-duration", .argument = "DURATION", .fallback = "24h", .check = is_token_duration,
-                        .expected = "a duration of at least 10m, as in 24h",
-                        .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
-    [PRINT_ONLY] = {"dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
-    [TIMEOUT] = {"timeout", .argument = "DURATION", .fallback = "60s", CHECK_DURATION,
-                 .help = "the longest wait for the host to show the worker Ready"},
+    {"context", .argument = "CONTEXT", .required = true, .help = "the kubeconfig context of the worker"},
+    FLAG_KUBECONFIG,
+    FLAG_MANAGEMENT_CONTEXT,
+    FLAG_MANAGEMENT_KUBECONFIG,
+    {"name", .argument = "NAME", .check = text_is_dns_label, .expected = NAME_EXPECTED,
+     .help = "the worker's name (default: made from the context's)"},
+    {"labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
+    FLAG_HOST_NAMESPACE,
+    FLAG_ACCOUNT,
+    FLAG_ENABLED_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG_ENABLED_NAMES,
+    {"namespaced", .argument = "A,B",
+     .help = "the host may write, and read logs, only in these namespaces of the worker"},
+    {"without-logs", .help = "without the rights for wharf logs"},
+    {"exec", .help = "with the rights for wharf exec: the host may run commands in pods of the worker"},
+    {"reduce-rights", .help = "take away rights in the worker that the host no longer needs"},
+    {"server", .argument = "URL", .check = is_https, .expected = "an address like https://10.0.0.1:6443",
+     .help = "the worker's address as the host reaches it (default: that of the kubeconfig)"},
+    {"token-duration", .argument = "DURATION", .fallback = "24h", .check = is_token_duration,
+     .expected = "a duration of at least 10m, as in 24h",
+     .help = "lifetime of the token, which the host renews at 80 % of its lifetime"},
+    {"dry-run", .help = "print the objects of both clusters as YAML, and change nothing"},
+    {"timeout", .argument = "DURATION", .fallback = "60s", CHECK_DURATION,
+     .help = "the longest wait for the host to show the worker Ready"},
 };
 
 static void join_clear(struct join *join) {
@@ -105,31 +81,31 @@ static char *name_of_context(const char *context) {
 }
 
 static struct error *read_options(const struct call *call, struct join *join) {
-    const char *const *values = call->values;
+    const char *name = flags_value(call, "name"), *namespaces = flags_value(call, "namespaced");
     AUTO_JSON labels = NULL;
-    join->labels = values[LABELS];
-    join->rights.account = values[ACCOUNT];
-    join->server = values[SERVER];
-    join->rights.with_logs = !values[WITHOUT_LOGS];
-    join->rights.with_exec = values[EXEC];
-    join->token_seconds = flags_duration(values[TOKEN_DURATION]) / CLOCK_SECOND;
-    join->timeout_ns = flags_duration(values[TIMEOUT]);
-    join->name = values[NAME] ? strdup(values[NAME]) : name_of_context(values[CONTEXT]);
+    join->labels = flags_value(call, "labels");
+    join->rights.account = flags_value(call, "account");
+    join->server = flags_value(call, "server");
+    join->rights.with_logs = !flags_value(call, "without-logs");
+    join->rights.with_exec = flags_value(call, "exec");
+    join->token_seconds = flags_duration(flags_value(call, "token-duration")) / CLOCK_SECOND;
+    join->timeout_ns = flags_duration(flags_value(call, "timeout"));
+    join->name = name ? strdup(name) : name_of_context(flags_value(call, "context"));
     if (!join->name)
         return error_no_memory();
     if (!text_is_dns_label(join->name))
-        return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, flags[NAME].expected);
+        return error_new(ERROR_USAGE, "--name: found \"%s\", expected %s", join->name, NAME_EXPECTED);
     TRY(join_read_labels(join->labels, &labels));
-    if (values[NAMESPACED])
-        TRY(rbac_read_namespaces(values[NAMESPACED], &join->rights));
-    struct error *error = setup_enabled(call, NULL, &join->setup);
-    join->namespace_ = join->rights.namespace_ = error ? NULL : setup_namespace(&join->setup, call);
-    return error;
+    if (namespaces)
+        TRY(rbac_read_namespaces(namespaces, &join->rights));
+    TRY(setup_enabled(call, NULL, &join->setup));
+    join->namespace_ = join->rights.namespace_ = setup_namespace(&join->setup, call);
+    return NULL;
 }
 
 static struct error *open_clusters(const struct call *call, struct join *join) {
     struct endpoint *endpoint = NULL;
-    struct error *error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    struct error *error = cluster_load(flags_value(call, "kubeconfig"), flags_value(call, "context"), &endpoint);
     error = cluster_open(&join->worker, "worker", error, &endpoint);
     return error ? error : join_open_management(&join->management, call, &join->setup);
 }
@@ -139,11 +115,7 @@ static bool is_loopback(const char *server) {
     host = host ? host + 3 : server;
     bool bracket = *host == '[';
     AUTO_TEXT name = strndup(host + bracket, strcspn(host + bracket, bracket ? "]" : ":/"));
-    struct address address;
-    if (!name || !address_parse(name, &address))
-        return name && strcmp(name, "localhost") == 0;
-    static const unsigned char one[16] = {[15] = 1};
-    return address.family == AF_INET6 ? memcmp(address.bytes, one, sizeof(one)) == 0 : address.bytes[0] == 127;
+    return name && address_is_local(name);
 }
 
 // A host in the management cluster does not reach an address of this machine.
@@ -203,30 +175,28 @@ static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {
     TRY(join_grant(join));
     TRY(join_request_token(join));
     TRY(join_check_rights(join));
-    struct error *error = write_secret(join);
-    if (!error)
-        printf("worker %s joined\n", join->name);
+    TRY(write_secret(join));
+    printf("worker %s joined\n", join->name);
     fflush(stdout);
-    return error;
+    return NULL;
 }
 
 static struct error *run_join(struct call *call) {
     __attribute__((cleanup(join_clear))) struct join join = {.name = NULL};
-    bool dry_run = call->values[PRINT_ONLY];
+    bool dry_run = flags_value(call, "dry-run");
     TRY(read_options(call, &join));
-    struct error *error = open_clusters(call, &join);
-    if (!error && join.setup.assumed)
+    TRY(open_clusters(call, &join));
+    if (join.setup.assumed)
         join_read_needed(&join, call);
-    if (!error)
-        error = join_worker(&join, dry_run, call->values[REDUCE_RIGHTS]);
-    return error || dry_run ? error : join_await_ready(&join, call);
+    TRY(join_worker(&join, dry_run, flags_value(call, "reduce-rights")));
+    return dry_run ? NULL : join_await_ready(&join, call);
 }
 
 const struct subcommand subcommand_join = {
     .name = "join",
     .run = run_join,
     .flags = flags,
-    .n_flags = N_FLAGS,
+    .n_flags = COUNT(flags),
     .summary = "make a cluster a worker",
     .text =
         "Creates the host's namespace, ServiceAccount and rights in the worker, and a Secret with the worker's "

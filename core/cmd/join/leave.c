@@ -18,40 +18,23 @@
 #define AGAIN_NS (500 * CLOCK_MS)
 #define HEEDED_NS (15 * CLOCK_SECOND) // until a running host must have begun to drain
 
-enum {
-    POLICY,
-    CONTEXT,
-    KUBECONFIG,
-    MANAGEMENT_CONTEXT,
-    MANAGEMENT_KUBECONFIG,
-    NAMESPACE,
-    ACCOUNT,
-    CONFIG,
-    ADAPTERS,
-    ENABLED,
-    KEEP_RBAC,
-    TIMEOUT,
-    N_FLAGS
-};
-
 static const struct flag flags[] = {
-    [POLICY] = {"policy", .argument = "POLICY", .fallback = "finish", .words = WORDS("finish", "move", "abandon"),
-                .help = "let running workloads finish, move them to other workers, or leave at once and\n"
-                        "abandon them"},
-    [CONTEXT] = {"context", .argument = "CONTEXT",
-                 .help = "the kubeconfig context of the worker, to remove the rights there"},
-    [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
-    [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
-    [NAMESPACE] = FLAG_HOST_NAMESPACE,
-    [ACCOUNT] = {"account", .argument = "NAME", CHECK_ACCOUNT,
-                 .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
-    [CONFIG] = FLAG_ENABLED_CONFIG,
-    [ADAPTERS] = FLAG_ADAPTERS,
-    [ENABLED] = FLAG_ENABLED_NAMES,
-    [KEEP_RBAC] = {"keep-rbac", .help = "leave the ServiceAccount and the rights in the worker"},
-    [TIMEOUT] = {"timeout", .argument = "DURATION", .fallback = "0", CHECK_DURATION,
-                 .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
+    {"policy", .argument = "POLICY", .fallback = "finish", .words = WORDS("finish", "move", "abandon"),
+     .help = "let running workloads finish, move them to other workers, or leave at once and\n"
+             "abandon them"},
+    {"context", .argument = "CONTEXT", .help = "the kubeconfig context of the worker, to remove the rights there"},
+    FLAG_KUBECONFIG,
+    FLAG_MANAGEMENT_CONTEXT,
+    FLAG_MANAGEMENT_KUBECONFIG,
+    FLAG_HOST_NAMESPACE,
+    {"account", .argument = "NAME", CHECK_ACCOUNT,
+     .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
+    FLAG_ENABLED_CONFIG,
+    FLAG_ADAPTERS,
+    FLAG_ENABLED_NAMES,
+    {"keep-rbac", .help = "leave the ServiceAccount and the rights in the worker"},
+    {"timeout", .argument = "DURATION", .fallback = "0", CHECK_DURATION,
+     .help = "the longest wait for workloads; 0: without limit. Repeat the command to go on waiting"},
 };
 
 struct leave {
@@ -84,11 +67,10 @@ static bool waits(const struct leave *leave) {
 static struct error *begin_drain(struct leave *leave) {
     AUTO_TEXT path = cluster_path("Secret", leave->namespace_, object_name(leave->secret));
     AUTO_TEXT body = document_text("{'metadata':{'annotations':{'" JOIN_DRAIN "':%s}}}", leave->policy);
-    struct error *error = cluster_patch(&leave->management, path, body);
-    if (!error)
-        printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
+    TRY(cluster_patch(&leave->management, path, body));
+    printf("management: secret/%s annotated: " JOIN_DRAIN "=%s\n", object_name(leave->secret), leave->policy);
     fflush(stdout);
-    return error;
+    return NULL;
 }
 
 static void count_items(struct leave *leave, const struct json *list, const char *kind) {
@@ -298,8 +280,8 @@ static struct error *open_worker(struct call *call, struct leave *leave) {
     const char *encoded = json_string_or(json_path(leave->secret, "data", "kubeconfig", NULL), "");
     AUTO_BUFFER(text, JOIN_KUBECONFIG_MAX);
     struct error *error = NULL;
-    if (call->values[CONTEXT])
-        error = cluster_load(call->values[KUBECONFIG], call->values[CONTEXT], &endpoint);
+    if (flags_value(call, "context"))
+        error = cluster_load(flags_value(call, "kubeconfig"), flags_value(call, "context"), &endpoint);
     else if (!(error = text_base64_decode(encoded, &text)))
         error = kubeconfig_parse(text.data, text.len, "the kubeconfig in the Secret", NULL, NULL, &endpoint);
     return cluster_open(&leave->worker, "worker", error, &endpoint);
@@ -313,8 +295,8 @@ static const char *account_of(const struct json *secret) {
 }
 
 static struct error *open_all(struct call *call, struct leave *leave) {
-    const char *account = call->values[ACCOUNT];
-    bool has_context = call->values[CONTEXT];
+    const char *account = flags_value(call, "account");
+    bool has_context = flags_value(call, "context");
     TRY(join_open_management(&leave->management, call, &leave->setup));
     TRY(join_list_secrets(&leave->management, leave->namespace_, &leave->secrets));
     leave->secret = json_first(leave->secrets);
@@ -340,11 +322,11 @@ static struct error *open_all(struct call *call, struct leave *leave) {
 }
 
 static struct error *run_leave(struct call *call) {
-    bool has_context = call->values[CONTEXT], keeps = call->values[KEEP_RBAC];
-    int64_t timeout_ns = flags_duration(call->values[TIMEOUT]), now_ns = clock_now().mono_ns;
+    bool has_context = flags_value(call, "context"), keeps = flags_value(call, "keep-rbac");
+    int64_t timeout_ns = flags_duration(flags_value(call, "timeout")), now_ns = clock_now().mono_ns;
     __attribute__((cleanup(leave_clear))) struct leave leave = {
         .name = call->operand[0],
-        .policy = call->values[POLICY],
+        .policy = flags_value(call, "policy"),
         .keep_rbac = keeps,
         .began_ns = now_ns,
         .until_ns = timeout_ns > 0 ? now_ns + timeout_ns : CLOCK_NEVER,
@@ -367,7 +349,7 @@ const struct subcommand subcommand_leave = {
     .run = run_leave,
     .operand = OPERAND_WORKER,
     .flags = flags,
-    .n_flags = N_FLAGS,
+    .n_flags = COUNT(flags),
     .summary = "remove a worker",
     .text =
         "Drains a worker that joined with wharf join, waits until the host has no mirrors there, deletes the worker's\n"
