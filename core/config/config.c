@@ -113,16 +113,11 @@ struct error *config_without_file(const char *name, const char *adapter_director
 // (from a ConfigMap) refers to files beside the symlink.
 static struct error *absolute_directory(const char *path, char **out) {
     AUTO_TEXT directory = text_directory(path);
-    if (!directory)
-        return error_no_memory();
-    char here[PATH_MAX];
-    if (directory[0] != '/' && !getcwd(here, sizeof(here)))
+    char here[PATH_MAX] = "/";
+    if (directory && directory[0] != '/' && !getcwd(here, sizeof(here)))
         return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
-    if (directory[0] == '/' || strcmp(directory, ".") == 0)
-        *out = strdup(directory[0] == '/' ? directory : here);
-    else
-        *out = text_resolve_path(here, directory);
-    return !*out ? error_no_memory() : NULL;
+    *out = directory ? config_absolute(here, directory) : NULL;
+    return *out ? NULL : error_no_memory();
 }
 
 static struct error *read_yaml(const char *path, struct config_reader *reader) {

@@ -68,20 +68,16 @@ void config_clear_adapter(struct config_adapter *adapter) {
 }
 
 static bool read_adapter(const struct config_value *value) {
-    struct config *config = value->reader->config;
-    struct config_adapter *adapter = config_grow(value, &config->adapters, config->n_adapters, sizeof(*adapter));
-    if (!adapter)
-        return false;
+    struct config_adapter *adapter = value->target;
     adapter->line = config_line(value);
     bool usable = config_mapping(value, adapter_fields, adapter);
     if (!adapter->settings)
         adapter->settings = json_new_object();
     value->reader->no_memory |= !adapter->settings;
     if (usable && adapter->name && adapter->settings)
-        config->n_adapters++;
-    else
-        config_clear_adapter(adapter);
-    return usable;
+        return true;
+    config_clear_adapter(adapter);
+    return false;
 }
 
 static bool note_directory(const struct config_value *value) {
@@ -94,8 +90,8 @@ const struct config_field config_adapters[] = {
      .help =
          "Default: that of the installation, or the build's where wharf was not installed. --adapters overrides it.",
      .line_at = offsetof(struct config, adapter_directory_line), .check = note_directory},
-    {"enabled", config_read_list, 0, .help = "The adapters to load.", .required = true, .item = "adapter",
-     .read_item = read_adapter},
+    {"enabled", config_read_list, offsetof(struct config, adapters), .help = "The adapters to load.", .required = true,
+     .item = "adapter", .read_item = read_adapter, .item_size = sizeof(struct config_adapter)},
     {.key = NULL},
 };
 

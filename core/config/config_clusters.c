@@ -220,13 +220,10 @@ static const struct config_field worker_fields[] = {
 
 // Drops an invalid worker (not a mapping, no kubeconfig).
 static bool read_worker(const struct config_value *value) {
-    struct config *config = value->reader->config;
-    struct worker_spec *worker = config_grow(value, &config->workers, config->n_workers, sizeof(*worker));
-    if (!worker)
-        return false;
+    struct worker_spec *worker = value->target;
     worker->line = config_line(value);
     worker->settings.weight = 1;
-    worker->settings.order = (uint32_t)config->n_workers + 1;
+    worker->settings.order = (uint32_t)value->reader->config->n_workers + 1;
     worker->origin_text = text_format("%s:%zu", value->reader->file, worker->line);
     worker->context = strdup("");
     config_mapping(value, worker_fields, worker);
@@ -234,15 +231,15 @@ static bool read_worker(const struct config_value *value) {
         worker->settings.name = text_format("workers[%zu]", value->index);
     bool complete = worker->origin_text && worker->settings.name && worker->context;
     value->reader->no_memory |= !complete;
-    if (!complete || !worker->kubeconfig_path)
-        worker_spec_clear(worker);
-    else
-        config->n_workers++;
-    return true;
+    if (complete && worker->kubeconfig_path)
+        return true;
+    worker_spec_clear(worker);
+    return false;
 }
 
 bool config_read_workers(const struct config_value *value) {
-    static const struct config_field workers = {.item = "worker", .read_item = read_worker};
+    static const struct config_field workers = {
+        .item = "worker", .read_item = read_worker, .item_size = sizeof(struct worker_spec)};
     struct config_value list = *value;
     list.field = &workers;
     const struct json *from = json_get(value->reader->yaml.value, "workersFrom");
@@ -320,11 +317,8 @@ static void clear_provider(struct config_access_provider *provider) {
 }
 
 static bool read_provider(const struct config_value *value) {
-    struct config_workers_from *from = value->target;
-    struct config_access_provider *provider =
-        config_grow(value, &from->providers, from->n_providers, sizeof(*provider));
-    if (!provider)
-        return false;
+    const struct config_workers_from *from = &value->reader->config->workers_from;
+    struct config_access_provider *provider = value->target;
     provider->line = config_line(value);
     config_mapping(value, provider_fields, provider);
     if (!provider->name || !provider->exec) {
@@ -335,7 +329,6 @@ static bool read_provider(const struct config_value *value) {
         if (strcmp(from->providers[i].name, provider->name) == 0)
             config_problem(value, "duplicate name \"%s\": line %zu has it already", provider->name,
                            from->providers[i].line);
-    from->n_providers++;
     return true;
 }
 
@@ -343,9 +336,9 @@ static const struct config_field cluster_profiles[] = {
     {"namespace", config_read_text, AT(profile_namespace),
      .help = "Namespace of the ClusterProfiles. The right to create ClusterProfiles there is the right to add workers.",
      .required = true, CONFIG_LABEL},
-    {"accessProviders", config_read_list, 0,
+    {"accessProviders", config_read_list, AT(providers),
      .help = "Where credentials come from; the first one that a ClusterProfile offers is used.", .required = true,
-     .item = "access provider", .read_item = read_provider},
+     .item = "access provider", .read_item = read_provider, .item_size = sizeof(struct config_access_provider)},
     {.key = NULL},
 };
 

@@ -80,43 +80,29 @@ static const struct config_field serve[] = {
 
 // Searches PATH for a name at each use; a path is below the configuration's folder unless absolute.
 static bool read_command(const struct config_value *value) {
-    struct exec_policy *policy = &value->reader->config->credential_plugins;
     const char *text = config_text(value, "the name of a program, or its path");
-    if (!text || !config_is_path(value, text))
-        return false;
-    char **command = config_grow(value, &policy->allow, policy->n_allow, sizeof *command);
-    if (command)
-        *command = strchr(text, '/') ? config_absolute(value->reader->directory, text) : strdup(text);
-    bool added = command && *command;
-    policy->n_allow += added;
-    value->reader->no_memory |= !added;
-    return added;
+    return text && config_is_path(value, text) &&
+           config_take(value, strchr(text, '/') ? config_absolute(value->reader->directory, text) : strdup(text));
 }
 
 static bool read_variable(const struct config_value *value) {
-    struct exec_policy *policy = &value->reader->config->credential_plugins;
     static const char expected[] = "the name of an environment variable";
     const char *text = config_text(value, expected);
     if (text && strchr(text, '='))
-        config_problem(value, "found \"%s\", expected %s", text, expected);
-    char **name = text ? config_grow(value, &policy->env, policy->n_env, sizeof *name) : NULL;
-    if (name)
-        *name = strdup(text);
-    bool added = name && *name;
-    policy->n_env += added;
-    value->reader->no_memory |= text && !added;
-    return added;
+        return config_problem(value, "found \"%s\", expected %s", text, expected);
+    return text && config_take(value, strdup(text));
 }
 
 static const struct config_field credential_plugins[] = {
-    {"allow", config_read_list, 0,
+    {"allow", config_read_list, AT(credential_plugins.allow),
      .help = "Names, which are searched in PATH, or absolute paths. A kubeconfig may run nothing else.",
-     .required = true, .item = "credential plugin", .read_item = read_command, .may_be_empty = true},
-    {"env", config_read_list, 0,
+     .required = true, .item = "credential plugin", .read_item = read_command, .item_size = sizeof(char *),
+     .may_be_empty = true},
+    {"env", config_read_list, AT(credential_plugins.env),
      .help = "Environment variables that a kubeconfig in a Secret may set for them. Default: the profile, region and "
              "credentials of AWS and Azure (docs/credentials.md).",
      .given_at = AT(credential_plugins.env_is_given), .item = "environment variable", .read_item = read_variable,
-     .may_be_empty = true},
+     .item_size = sizeof(char *), .may_be_empty = true},
     {.key = NULL},
 };
 
@@ -276,7 +262,7 @@ static const struct config_field document[] = {
          "The host's own namespace in the management cluster: worker Secrets, ConfigMap wharf-workers. Default: the "
          "pod's, else wharf-system.",
      CONFIG_LABEL},
-    {"workers", config_read_workers, 0, .help = "Where the mirrors run. Required without workersFrom."},
+    {"workers", config_read_workers, AT(workers), .help = "Where the mirrors run. Required without workersFrom."},
     {"workersFrom", config_read_section, AT(workers_from), .help = "Further sources of workers, watched for changes.",
      .line_at = AT(workers_from.line), .fields = config_workers_from, .check = config_check_workers_from},
     {"removal", config_read_word, AT(removal),

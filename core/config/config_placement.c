@@ -31,18 +31,17 @@ static const struct config_field rule_fields[] = {
 };
 
 static bool read_rule(const struct config_value *value) {
-    struct placement_options *placement = &value->reader->config->engine.placement;
-    struct placement_rule *rule = config_grow(value, &placement->rules, placement->n_rules, sizeof(*rule));
-    if (!rule)
-        return false;
-    *rule = placement->otherwise;
+    const struct placement_rule *otherwise = &value->reader->config->engine.placement.otherwise;
+    struct placement_rule *rule = value->target;
+    *rule = *otherwise;
     rule->worker_selector = NULL;
-    placement->n_rules++;
-    value->reader->no_memory |= !text_set((char **)&rule->worker_selector, placement->otherwise.worker_selector);
-    return config_mapping(value, rule_fields, rule);
+    value->reader->no_memory |= !text_set((char **)&rule->worker_selector, otherwise->worker_selector);
+    config_mapping(value, rule_fields, rule);
+    return true;
 }
 
-static const struct config_field rules = {.item = "rule", .read_item = read_rule};
+static const struct config_field rules = {
+    .item = "rule", .read_item = read_rule, .item_size = sizeof(struct placement_rule)};
 
 static bool describe_rules(const struct config_value *value) {
     struct config_value list = *value;
@@ -54,7 +53,8 @@ void config_read_rules(const struct config_value *root) {
     struct config_value placement = config_child(root, json_get(root->json, "placement"), 0);
     struct config_value list = config_child(&placement, json_get(placement.json, "rules"), 0);
     list.field = &rules;
-    if (list.json && !json_is(list.json, JSON_NULL))
+    list.target = &root->reader->config->engine.placement.rules;
+    if (config_has(&placement, "rules"))
         config_read_list(&list);
 }
 
@@ -74,7 +74,7 @@ const struct config_field config_placement[] = {
      .help = "Default 0: never. When a workload that no worker accepts or starts is given up."},
     {"capacity", config_read_bool, offsetof(struct placement_options, capacity),
      .help = "Default false. Whether to place a workload only in workers with enough capacity (docs/capacity.md)."},
-    {"rules", describe_rules, 0,
+    {"rules", describe_rules, offsetof(struct placement_options, rules),
      .help = "By kind and namespace: the keys of the first matching rule replace the keys above."},
     {.key = NULL},
 };

@@ -125,23 +125,33 @@ bool config_has(const struct config_value *value, const char *key) {
     return member && !json_is(member, JSON_NULL);
 }
 
+// Appends the item to the list if it can be read. `json` NULL: for a description.
+static bool read_item(const struct config_value *list, const struct json *json, size_t index) {
+    const struct config_field *field = list->field;
+    struct config_value item = config_child(list, json, index);
+    size_t *count = (size_t *)((char *)list->target + sizeof(void *));
+    item.target = array_next(list->target, *count, field->item_size);
+    list->reader->no_memory |= !item.target;
+    bool good = item.target && field->read_item(&item);
+    *count += good && json;
+    return good;
+}
+
 bool config_read_list(const struct config_value *value) {
     const struct config_field *field = value->field;
     if (!json_is(value->json, JSON_ARRAY)) {
         AUTO_TEXT expected = text_format("a list of %ss", field->item);
         config_wrong(value, expected ? expected : "a list");
         if (value->reader->describe)
-            field->read_item(&(struct config_value){.reader = value->reader, .up = value, .target = value->target});
+            read_item(value, NULL, 0);
         return false;
     }
     if (json_size(value->json) == 0 && !field->may_be_empty)
         return config_problem(value, "found an empty list, expected at least one %s", field->item);
     bool good = true;
     size_t index = 0;
-    for (const struct json *item = json_first(value->json); item; item = json_next(item)) {
-        struct config_value at = config_child(value, item, index++);
-        good = field->read_item(&at) && good;
-    }
+    for (const struct json *item = json_first(value->json); item; item = json_next(item))
+        good = read_item(value, item, index++) && good;
     return good;
 }
 
@@ -242,10 +252,4 @@ bool config_take(const struct config_value *value, char *text) {
     free(*slot);
     *slot = text;
     return true;
-}
-
-void *config_grow(const struct config_value *value, void *list, size_t count, size_t size) {
-    void *element = array_next(list, count, size);
-    value->reader->no_memory |= !element;
-    return element;
 }

@@ -28,7 +28,7 @@ struct config_value {
     size_t index;
     const struct config_field *field; // of a mapping; or NULL
     const struct json *json;
-    void *target; // where the result belongs; of an item, the target of the list
+    void *target; // where the result belongs
     size_t known; // problems before the value was read
 };
 
@@ -61,7 +61,8 @@ struct config_field {
     const char *characters;             // of a word, config_read_words; the sign of a pattern
     const struct config_field *fields;  // config_read_section
     const char *item;                   // config_read_list: "worker"; config_read_words: the expected list
-    config_read_fn *read_item;          // config_read_list
+    config_read_fn *read_item;          // config_read_list; the target is a new item, zeroed
+    size_t item_size;                   // the same
 };
 
 #define CONFIG_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -98,8 +99,6 @@ bool config_is_path(const struct config_value *value, const char *text);
 bool config_take(const struct config_value *value, char *text);
 // `path` below `directory` (absolute), or itself if absolute, without "." segments; free(). NULL: no memory.
 char *config_absolute(const char *directory, const char *path);
-// array_next, which notes no_memory. `list` is the address of the list's pointer.
-void *config_grow(const struct config_value *value, void *list, size_t count, size_t size);
 
 // Readers for fields; the comment has the type of the target.
 config_read_fn config_read_text;     // char *
@@ -115,7 +114,7 @@ config_read_fn config_read_size;     // size_t, "64MiB"
 config_read_fn config_read_duration; // int64_t, ns
 config_read_fn config_read_rate;     // double, not negative
 config_read_fn config_read_section;  // the struct of the section's fields
-config_read_fn config_read_list;     // depends on read_item
+config_read_fn config_read_list;     // an array's pointer, with its size_t behind; read_item tells what stays
 
 // Reads {qps, burst}: the default of burst depends on qps.
 bool config_check_rates(const struct config_value *value, double qps, double *burst);
@@ -127,7 +126,7 @@ extern const struct config_field config_adapters[];     // struct config
 extern const struct config_field config_placement[];    // struct placement_options
 config_read_fn config_check_management;
 config_read_fn config_check_workers_from;
-config_read_fn config_read_workers;    // struct config
+config_read_fn config_read_workers;    // struct worker_spec *, size_t
 config_read_fn config_read_namespaces; // char *
 
 bool config_read_document(const struct config_value *root); // and the checks of keys against each other
