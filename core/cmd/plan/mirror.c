@@ -57,10 +57,6 @@ struct error *plan_prepare(struct plan_object *object) {
     return ok ? NULL : error_no_memory();
 }
 
-const char *plan_origin(const struct plan *plan) {
-    return plan->config->origin ? plan->config->origin : PLAN_NO_ORIGIN;
-}
-
 // The worker of --cluster, or else the first one as an example.
 static const char *cluster_name(const struct plan *plan) {
     const struct config *config = plan->config;
@@ -69,17 +65,24 @@ static const char *cluster_name(const struct plan *plan) {
     return config->n_workers > 0 ? config->workers[0].settings.name : NULL;
 }
 
-void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
-                     struct adapter_call *call) {
+struct mirror_context plan_begin_call(const struct plan_object *object, uint32_t attempt, const struct json *mirror,
+                                      struct adapter_call *call) {
+    const struct plan *plan = object->plan;
     adapter_call_begin(call, &(struct call_context){.kind = &object->kind->abi,
                                                     .given = object->kind->given,
                                                     .adapter = object->kind->adapter->name,
-                                                    .now = object->plan->now,
-                                                    .cluster = attempt > 0 ? cluster_name(object->plan) : NULL,
+                                                    .now = plan->now,
+                                                    .cluster = attempt > 0 ? cluster_name(plan) : NULL,
                                                     .attempt = attempt,
                                                     .version = object->version,
                                                     .object = object->name,
-                                                    .mirror_state = state});
+                                                    .mirror_state = mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE});
+    return (struct mirror_context){.kind = object->kind,
+                                   .origin = plan->config->origin ? plan->config->origin : PLAN_NO_ORIGIN,
+                                   .call = call,
+                                   .workload = object->workload,
+                                   .mirror = mirror,
+                                   .attempt = attempt};
 }
 
 void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
@@ -101,7 +104,7 @@ static wharf_phase_kind comment_phase(const struct plan_object *object, const st
                                         [WHARF_FAILED] = "Failed"};
     AUTO_CALL call;
     wharf_phase phase;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
+    plan_begin_call(object, object->attempt, NULL, &call);
     if (adapter_phase(&call, value, &phase) == WHARF_OK)
         plan_comment(out, "phase: %s%s%s%s%s", names[phase.phase], phase.reason ? ", " : "",
                      phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
@@ -186,7 +189,7 @@ static bool report_differences(struct plan_object *object) {
 // The engine's checks before the placement of a workload.
 static bool is_accepted(struct plan_object *object) {
     AUTO_CALL call;
-    plan_begin_call(object, 0, WHARF_MIRROR_NONE, &call);
+    plan_begin_call(object, 0, NULL, &call);
     wharf_result result = adapter_accept(&call, object->workload);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "mirror");
@@ -207,13 +210,8 @@ struct error *plan_make_mirror(struct plan_object *object) {
     if (!is_accepted(object))
         return NULL;
     AUTO_CALL call;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
-    struct mirror_context context = {.kind = object->kind,
-                                     .origin = plan_origin(object->plan),
-                                     .call = &call,
-                                     .workload = object->workload,
-                                     .finalizer = object->plan->config->engine.mirror_finalizer,
-                                     .attempt = object->attempt};
+    struct mirror_context context = plan_begin_call(object, object->attempt, NULL, &call);
+    context.finalizer = object->plan->config->engine.mirror_finalizer;
     wharf_result result = mirror_make(&context, &object->mirror);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "mirror");
@@ -263,7 +261,7 @@ static void report_set(struct plan_object *object, const struct json *set) {
 void plan_report_pods(struct plan_object *object) {
     AUTO_CALL call;
     AUTO_JSON sets = NULL;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
+    plan_begin_call(object, object->attempt, NULL, &call);
     if (pods_of(&call, object->workload, &sets) != WHARF_OK)
         plan_comment(&object->lines, "pods: unknown: %s", adapter_answer_message(&call, "no reason given"));
     for (const struct json *set = json_first(sets); set; set = json_next(set))
@@ -359,13 +357,7 @@ struct error *plan_report_status(struct plan_object *object) {
     uint64_t wanted = 0;
     // 0: not placed, suspended before it was
     uint32_t attempt = !given && mirror_attempt(object->workload) == 0 ? 0 : object->attempt;
-    plan_begin_call(object, attempt, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
-    struct mirror_context context = {.kind = object->kind,
-                                     .origin = plan_origin(object->plan),
-                                     .call = &call,
-                                     .workload = object->workload,
-                                     .mirror = mirror,
-                                     .attempt = attempt};
+    struct mirror_context context = plan_begin_call(object, attempt, mirror, &call);
     wharf_result result = mirror_status(&context, &patch, &wanted);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "status");

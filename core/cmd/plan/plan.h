@@ -84,10 +84,10 @@ bool plan_check_names(struct plan_object *object);
 struct error *plan_prepare(struct plan_object *object);
 void plan_report_phase(struct plan_object *object);
 struct error *plan_make_mirror(struct plan_object *object);
-const char *plan_origin(const struct plan *plan);
-// Begins a call into the adapter.
-void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
-                     struct adapter_call *call);
+// Begins a call into the adapter, for an existing mirror or NULL. The result is the context of the call, without the
+// finalizer.
+struct mirror_context plan_begin_call(const struct plan_object *object, uint32_t attempt, const struct json *mirror,
+                                      struct adapter_call *call);
 // Reports a result other than OK.
 void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
 void plan_report_pods(struct plan_object *object);

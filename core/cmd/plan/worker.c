@@ -146,13 +146,9 @@ static struct error *patch_existing(struct dry_run_trial *trial, const struct js
     struct plan_object *object = trial->object;
     AUTO_CALL call;
     AUTO_JSON patch = NULL;
-    plan_begin_call(object, object->attempt, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_context context = {.kind = object->kind,
-                                     .origin = object_label(existing, MARK_ORIGIN),
-                                     .call = &call,
-                                     .workload = object->workload,
-                                     .mirror = existing,
-                                     .attempt = mirror_attempt(existing)};
+    struct mirror_context context = plan_begin_call(object, object->attempt, existing, &call);
+    context.origin = object_label(existing, MARK_ORIGIN);
+    context.attempt = mirror_attempt(existing);
     wharf_result result = mirror_patch(&context, &patch);
     if (result != WHARF_OK)
         plan_report_refusal(object, result, &call, "change of the mirror");
