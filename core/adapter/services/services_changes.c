@@ -22,6 +22,7 @@ struct pattern_change {
     struct adapter_call *call;
     struct json *root;
     const struct json *from; // of take; else NULL
+    struct json *value;      // of set, owned; else NULL
     const char *pattern;
     char *way;        // without the last segment
     const char *last; // the last segment, with the slash
@@ -37,6 +38,7 @@ static void change_cleanup(struct pattern_change *change) {
         free(change->way);
     if (change->places != &change->first_place)
         free(change->places);
+    json_free(change->value);
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
@@ -178,14 +180,56 @@ static void put(const struct pattern_change *change, struct json *parent, struct
     }
 }
 
-// Replaces all children by copies.
-static void put_each(const struct pattern_change *change, struct json *parent, const struct json *value) {
-    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child;) {
-        struct json *next = json_next(child), *copy = services_copy(change->call, value);
-        if (!copy || !replace(change->call, parent, child, copy))
-            return;
+// What a child of the place, or without one its field, becomes: the value of set, or the counterpart of take. NULL: the
+// child is removed.
+static const struct json *find_replacement(const struct pattern_change *change, const struct place *place,
+                                           const struct json *child, size_t index) {
+    if (change->value)
+        return change->value;
+    if (!child)
+        return place->from ? pointer_find(place->from, change->last) : NULL;
+    return json_key(child) ? json_get(place->from, json_key(child)) : json_at(place->from, index);
+}
+
+// The number of children that were replaced by copies or removed.
+static size_t change_children(const struct pattern_change *change, const struct place *place) {
+    struct adapter_call *call = change->call;
+    struct json *parent = place->parent;
+    size_t index = 0;
+    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {
+        struct json *next = json_next(child);
+        const struct json *value = find_replacement(change, place, child, index);
+        struct json *copy = value ? services_copy(call, value) : NULL;
+        if (value ? !copy || !replace(call, parent, child, copy) : !retire(call, parent, child))
+            return index;
         child = next;
     }
+    return index;
+}
+
+// 1 if the field was removed, else 0.
+static size_t change_field(const struct pattern_change *change, const struct place *place) {
+    const struct json *value = find_replacement(change, place, NULL, 0);
+    if (value) {
+        put(change, place->parent, services_copy(change->call, value));
+        return 0;
+    }
+    struct json *child = json_is_container(place->parent) ? pointer_find(place->parent, change->last) : NULL;
+    return child && retire(change->call, place->parent, child);
+}
+
+// The number of removed values, unless some are set.
+static size_t change_places(struct pattern_change *change) {
+    bool star = strcmp(change->last, STAR) == 0;
+    size_t count = 0;
+    for (size_t i = 0; i < change->count; i++)
+        if (star)
+            count += change_children(change, &change->places[i]);
+        else if (change->value && i + 1 == change->count) // gets the value itself
+            put(change, change->places[i].parent, TAKE(change->value));
+        else
+            count += change_field(change, &change->places[i]);
+    return count;
 }
 
 // For "" as the pointer. Takes `value`.
@@ -251,33 +295,23 @@ static bool is_possible(const struct pattern_change *change, const struct json *
     return !problem;
 }
 
-// Takes `value`; NULL is a failure.
-static void set_taken(struct pattern_change *change, struct json *value) {
-    AUTO_JSON taken = value;
-    if (!is_possible(change, taken))
+// change->value is NULL for an absent one, which is refused.
+static void set(struct pattern_change *change) {
+    if (!is_possible(change, change->value))
         return;
-    if (!change->last) {
-        replace_content(change, TAKE(taken));
-        return;
-    }
-    if (!find_places(change, true))
-        return;
-    bool star = strcmp(change->last, STAR) == 0;
-    for (size_t i = 0; i < change->count; i++)
-        if (star)
-            put_each(change, change->places[i].parent, taken);
-        else // the last place gets the value itself
-            put(change, change->places[i].parent,
-                i + 1 < change->count ? services_copy(change->call, taken) : TAKE(taken));
+    if (!change->last)
+        replace_content(change, TAKE(change->value));
+    else if (find_places(change, true))
+        change_places(change);
 }
 
 void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value) {
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return;
-    struct json *copy = value ? services_copy(change.call, (const struct json *)value) : NULL;
-    if (copy || !value)
-        set_taken(&change, copy);
+    change.value = value ? services_copy(change.call, (const struct json *)value) : NULL;
+    if (change.value || !value)
+        set(&change);
 }
 
 // Sets and takes a value that a shorthand created. NULL means out of memory.
@@ -286,8 +320,9 @@ static void set_new(const wharf_call *call, wharf_value *root, const char *patte
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return;
-    if (taken)
-        set_taken(&change, TAKE(taken));
+    change.value = TAKE(taken);
+    if (change.value)
+        set(&change);
     else
         services_no_memory(change.call);
 }
@@ -310,23 +345,6 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
     set_new(call, root, pattern, json_new_bool(value != 0));
 }
 
-static size_t remove_below(const struct pattern_change *change, struct json *parent) {
-    struct json *child = json_is_container(parent) ? json_first(parent) : NULL;
-    if (!child)
-        return 0;
-    if (strcmp(change->last, STAR) != 0) {
-        child = pointer_find(parent, change->last);
-        return child && retire(change->call, parent, child);
-    }
-    size_t removed = 0;
-    for (struct json *next = NULL; child; child = next, removed++) {
-        next = json_next(child);
-        if (!retire(change->call, parent, child))
-            break;
-    }
-    return removed;
-}
-
 size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern) {
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
@@ -335,33 +353,7 @@ size_t services_remove(const wharf_call *call, wharf_value *root, const char *pa
         services_refuse(change.call, "\"\": a value cannot be removed from itself");
         return 0;
     }
-    size_t removed = 0;
-    if (root && find_places(&change, false))
-        for (size_t i = 0; i < change.count; i++)
-            removed += remove_below(&change, change.places[i].parent);
-    return removed;
-}
-
-// One field of one place; `value` is the field in the other value, or NULL.
-static void take_field(const struct pattern_change *change, struct json *parent, const struct json *value) {
-    if (value)
-        put(change, parent, services_copy(change->call, value));
-    else
-        remove_below(change, parent);
-}
-
-// Finds every child's counterpart before the first removal.
-static void take_each(const struct pattern_change *change, struct json *parent, const struct json *from) {
-    size_t index = 0;
-    for (struct json *child = json_is_container(parent) ? json_first(parent) : NULL; child; index++) {
-        struct json *next = json_next(child);
-        const char *key = json_key(child);
-        const struct json *value = key ? json_get(from, key) : json_at(from, index);
-        struct json *copy = value ? services_copy(change->call, value) : NULL;
-        if (value ? !copy || !replace(change->call, parent, child, copy) : !retire(change->call, parent, child))
-            return;
-        child = next;
-    }
+    return root && find_places(&change, false) ? change_places(&change) : 0;
 }
 
 void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern) {
@@ -380,16 +372,8 @@ void services_take(const wharf_call *call, wharf_value *root, const wharf_value 
             services_refuse(change.call, "\"\": a value cannot be removed from itself");
         return;
     }
-    if (!find_places(&change, value))
-        return;
-    bool star = strcmp(change.last, STAR) == 0;
-    for (size_t i = 0; i < change.count; i++) {
-        const struct place *place = &change.places[i];
-        if (star)
-            take_each(&change, place->parent, place->from);
-        else
-            take_field(&change, place->parent, place->from ? pointer_find(place->from, change.last) : NULL);
-    }
+    if (find_places(&change, value))
+        change_places(&change);
 }
 
 wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer) {
