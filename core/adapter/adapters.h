@@ -88,6 +88,7 @@ void adapters_free_newer(struct adapters *adapters, const struct adapters *kept)
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
+bool kind_list_has(const char *const *list, const char *text); // of a list that ends with NULL; NULL: no
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink; the file and every folder
 // above owned by root or the current user and not writable by others (a sticky folder like /tmp may be further above,

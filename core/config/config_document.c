@@ -333,11 +333,6 @@ void config_clear_document(struct config *config) {
 
 // Checks of keys against each other -------------------------------------------------------------------------------
 
-static void check_workers(const struct config_value *root) {
-    if (root->reader->config->workers_from.line == 0 && !config_has(root, "workers"))
-        config_problem(root, "workers: found nothing, expected a value: it is required where there is no workersFrom");
-}
-
 static void report_line(const struct config_value *root, size_t line, const char *text) {
     problems_add(root->reader->problems, "%s:%zu: %s", root->reader->file, line, text);
 }
@@ -425,7 +420,8 @@ bool config_read_document(const struct config_value *root) {
     config->engine.log_decisions = config->log_level == LOG_DEBUG;
     check_memory(root);
     config_check_clusters(root);
-    check_workers(root);
+    if (config->workers_from.line == 0 && !config_has(root, "workers"))
+        config_problem(root, "workers: found nothing, expected a value: it is required where there is no workersFrom");
     config_check_adapters(root);
     check_adoption(root);
     check_election(root);

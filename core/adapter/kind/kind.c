@@ -121,6 +121,12 @@ struct error *kind_check(const wharf_kind *given, const char *managed_by, const 
     return NULL;
 }
 
+bool kind_list_has(const char *const *list, const char *text) {
+    while (list && *list && strcmp(*list, text) != 0)
+        list++;
+    return list && *list;
+}
+
 void kind_free(struct kind *kind) {
     if (!kind)
         return;
@@ -159,10 +165,6 @@ struct error *kind_check_list(const char *field, const char *const *list, size_t
     return NULL;
 }
 
-static bool has_empty_name(const char *pointer) {
-    return strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/';
-}
-
 // One label or annotation.
 static bool is_label(const char *pointer) {
     static const char *const maps[] = {"/metadata/labels/", "/metadata/annotations/"};
@@ -172,14 +174,9 @@ static bool is_label(const char *pointer) {
     return false;
 }
 
-// Names, namespace and marks are the host's; the status has separate rules.
-static bool is_spec(const char *first) {
-    return strcmp(first, "metadata") != 0 && strcmp(first, "status") != 0 && strcmp(first, "apiVersion") != 0 &&
-           strcmp(first, "kind") != 0;
-}
-
 static struct error *check_place(const char *field, const char *pointer, unsigned places) {
     static const char *const known[] = {"spec", "status", "metadata"};
+    static const char *const hosts[] = {"metadata", "status", "apiVersion", "kind", NULL}; // or have separate rules
     AUTO_TEXT first = strndup(pointer + 1, strcspn(pointer + 1, "/"));
     if (!first)
         return error_no_memory();
@@ -189,7 +186,7 @@ static struct error *check_place(const char *field, const char *pointer, unsigne
                           pointer, meant, pointer + 1 + strlen(first));
     if ((places & PLACE_STATUS) != 0 && !text_has_prefix(pointer, "/status/"))
         return kind_wrong(field, pointer, "a pointer that begins with \"/status/\"");
-    if ((places & PLACE_STATUS) != 0 || ((places & PLACE_SPEC) != 0 && is_spec(first)))
+    if ((places & PLACE_STATUS) != 0 || ((places & PLACE_SPEC) != 0 && !kind_list_has(hosts, first)))
         return NULL;
     if ((places & PLACE_LABELS) != 0)
         return is_label(pointer)
@@ -212,7 +209,7 @@ struct error *kind_check_pointer(const char *field, const char *pointer, unsigne
             "\"/\" ~1");
     if (pointer[0] == '\0')
         return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
-    if (has_empty_name(pointer))
+    if (strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/')
         return kind_wrong(field, pointer, "a pointer without empty names");
     if (!pattern && pointer_has_star(pointer))
         return kind_wrong(field, pointer, "a pointer to one field, without \"*\": no pattern is accepted here");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of a kind, the value of managedBy that delegates it, and its data about mirrors: the suspend field, carried
 // fields, removed fields, and pods.
+#include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
 #include "core/base/text.h"
 
@@ -20,16 +21,10 @@ static bool is_lower_label(const char *text) {
     return text_is_dns_label(text) && text[0] >= 'a' && text[0] <= 'z';
 }
 
-static bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_kind_name(const char *text) {
-    if (text[0] < 'A' || text[0] > 'Z' || strlen(text) > NAME_MAX_BYTES)
-        return false;
-    while (is_alphanumeric(*text))
-        text++;
-    return *text == '\0';
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return text[0] >= 'A' && text[0] <= 'Z' && text_is_within(text, NAME_MAX_BYTES) &&
+           text[strspn(text, letters)] == '\0';
 }
 
 // A mirror's kind is the value of a label (wharf.dev/kind).
@@ -69,18 +64,8 @@ struct error *kind_check_names(const wharf_kind *kind) {
     return check_length(kind);
 }
 
-static bool is_open_value(const char *value) {
-    return strlen(value) <= MANAGED_BY_MAX && text_is_domain_prefixed_path(value);
-}
-
 static bool is_label_value(const char *value) {
     return value[0] != '\0' && text_is_label_value(value);
-}
-
-static bool in_list(const char *const *list, const char *value) {
-    while (*list && strcmp(*list, value) != 0)
-        list++;
-    return *list;
 }
 
 // "a, b" for messages; NULL when out of memory.
@@ -98,13 +83,13 @@ static struct error *check_value(const wharf_kind *kind, const char *value, cons
                          "%s: found \"%s\", which names the kind's own controller, expected another value", source,
                          value);
     if (kind->managed_by_allowed) {
-        if (in_list(kind->managed_by_allowed, value))
+        if (kind_list_has(kind->managed_by_allowed, value))
             return NULL;
         AUTO_TEXT allowed = joined(kind->managed_by_allowed);
         return error_new(ERROR_REFUSED, "%s: found \"%s\", expected what the kind's API accepts: %s", source, value,
                          !allowed ? "?" : allowed);
     }
-    if (!is_open_value(value))
+    if (strlen(value) > MANAGED_BY_MAX || !text_is_domain_prefixed_path(value))
         return error_new(ERROR_INVALID,
                          "%s: found \"%s\", expected a domain-prefixed path of at most %d characters, "
                          "like example.com/controller",

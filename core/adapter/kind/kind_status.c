@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind's data about statuses: the phase of an object, the copied fields, and the changes of workloads without a
 // mirror (suspended_status, resumed_status and gave_up_status).
+#include "core/adapter/adapters.h"
 #include "core/adapter/kind/kind_check.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
@@ -19,7 +20,7 @@ static struct error *check_kept(const wharf_kind *kind, const char *field, const
 }
 
 static bool is_condition_status(const char *text) {
-    return text && (strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0);
+    return text && kind_list_has((const char *const[]){"True", "False", "Unknown", NULL}, text);
 }
 
 static bool has_rule(const wharf_kind *kind, wharf_phase_kind phase) {
@@ -107,10 +108,8 @@ static struct error *check_phases(const wharf_kind *kind) {
 }
 
 static struct error *check_condition_time(const char *name) {
-    static const char *const others[] = {"lastTransitionTime", "type", "status", "reason", "message"};
-    bool wrong = name && (name[0] == '\0' || strchr(name, '/'));
-    for (size_t i = 0; name && i < sizeof others / sizeof others[0]; i++)
-        wrong |= strcmp(name, others[i]) == 0;
+    static const char *const others[] = {"lastTransitionTime", "type", "status", "reason", "message", NULL};
+    bool wrong = name && (name[0] == '\0' || strchr(name, '/') || kind_list_has(others, name));
     return wrong ? kind_wrong("condition_time", name, "the name of another member of a condition, like lastUpdateTime")
                  : NULL;
 }
@@ -185,10 +184,6 @@ static struct error *check_field(const wharf_kind *kind, const char *field, cons
     return check_kept(kind, field, change->name);
 }
 
-static bool is_same(const wharf_status_change *a, const wharf_status_change *b) {
-    return strcmp(a->name, b->name) == 0 && (a->when == b->when || a->when == WHARF_ALWAYS || b->when == WHARF_ALWAYS);
-}
-
 static struct error *check_change(const wharf_kind *kind, const char *field, const wharf_status_change *list,
                                   size_t at) {
     const wharf_status_change *change = &list[at];
@@ -198,8 +193,9 @@ static struct error *check_change(const wharf_kind *kind, const char *field, con
     if (change->when > WHARF_IF_ABSENT)
         return error_new(ERROR_REFUSED, "%s: %s: found %u for when, expected one of %d to %d", field, change->name,
                          change->when, WHARF_ALWAYS, WHARF_IF_ABSENT);
-    for (size_t i = 0; i < at; i++)
-        if (is_same(&list[i], change))
+    for (const wharf_status_change *other = list; other < change; other++)
+        if (strcmp(other->name, change->name) == 0 &&
+            (other->when == change->when || other->when == WHARF_ALWAYS || change->when == WHARF_ALWAYS))
             return kind_wrong(field, change->name, "it once in the list");
     return change->change == WHARF_SET_CONDITION ? check_condition(kind, field, change)
                                                  : check_field(kind, field, change);

@@ -115,12 +115,8 @@ struct error *adapter_settings_check(const wharf_module *module, const struct js
         if (++count > KNOWN_MAX)
             return error_new(ERROR_INVALID, "settings: found more than %d names, expected a list that ends with NULL",
                              KNOWN_MAX);
-    for (const struct json *setting = json_first(settings); setting; setting = json_next(setting)) {
-        bool known = false;
-        for (size_t i = 0; i < count && !known; i++)
-            known = strcmp(module->settings[i], json_key(setting)) == 0;
-        if (!known)
+    for (const struct json *setting = json_first(settings); setting; setting = json_next(setting))
+        if (!kind_list_has(module->settings, json_key(setting)))
             return unknown(module, count, setting, line);
-    }
     return NULL;
 }

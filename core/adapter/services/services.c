@@ -230,17 +230,13 @@ static wharf_result run(struct adapter_call *call, const struct json *workload, 
     return services_conclude(call, result);
 }
 
-static bool is_known_phase(wharf_phase_kind phase) {
-    return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
-}
-
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
     phase_by_rules(call->kind, object, out);
     wharf_result result = run(call, object, (struct adapter_invocation){.function = FUNCTION_PHASE, .phase = out});
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
-    if (!is_known_phase(out->phase) || (endless && phase_is_final(out->phase)))
+    if (out->phase > WHARF_FAILED || (endless && phase_is_final(out->phase)))
         out->phase = WHARF_ACTIVE;
     if (!phase_is_final(out->phase))
         out->since_ns = 0;

@@ -151,19 +151,15 @@ static struct error *print_dry_run(struct join *join) {
     return NULL;
 }
 
-// Ends a drain by `wharf leave`.
-static struct error *cancel_drain(struct join *join) {
-    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
-    return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
-}
-
+// And ends a drain by `wharf leave`.
 static struct error *write_secret(struct join *join) {
+    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
     AUTO_JSON namespace_ = join_namespace(join->namespace_);
     AUTO_JSON secret = NULL;
     TRY(namespace_ ? cluster_apply(&join->management, namespace_) : error_no_memory());
     TRY(join_secret(join, join->token, false, &secret));
     TRY(cluster_apply(&join->management, secret));
-    return cancel_drain(join);
+    return cluster_patch(&join->management, path, "{\"metadata\":{\"annotations\":{\"" JOIN_DRAIN "\":null}}}");
 }
 
 static struct error *join_worker(struct join *join, bool dry_run, bool reduce) {

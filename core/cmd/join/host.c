@@ -67,12 +67,7 @@ static struct error *read_right(struct json *item, const char *account, struct r
                      right->verbs ? right->verbs : "?", resources ? resources : "?");
 }
 
-// A host without the parameter `exec` always reports this right.
-static bool is_of_exec(const struct json *item) {
-    return text_equal(json_string(json_at(json_get(item, "resources"), 0)), "pods/exec");
-}
-
-// `logs`: with the rights for wharf logs.
+// `logs`: with the rights for wharf logs. A host without the parameter `exec` always reports its right.
 static struct error *read_needed(const struct join *join, struct remote *host, bool logs, struct join_needed *needed) {
     AUTO_BUFFER(path, QUERY_MAX);
     buffer_text(&path, "/api/v1/rights");
@@ -81,7 +76,7 @@ static struct error *read_needed(const struct join *join, struct remote *host, b
     remote_parameter(&path, "exec", join->rights.with_exec ? "true" : "false");
     TRY(path.failed ? error_no_memory() : remote_get(host, path.data, &needed->document));
     for (struct json *i = json_first(json_get(needed->document, "items")); i; i = json_next(i))
-        if (join->rights.with_exec || !is_of_exec(i))
+        if (join->rights.with_exec || !text_equal(json_string(json_at(json_get(i, "resources"), 0)), "pods/exec"))
             TRY(read_right(i, join->rights.account, &needed->rights));
     if (needed->rights.count == 0)
         return error_new(ERROR_INVALID, "its /api/v1/rights is empty");

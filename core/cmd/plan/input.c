@@ -35,16 +35,12 @@ static struct error *read_standard_input(struct buffer *out) {
     return buffer_append(out, "", 0) ? NULL : error_no_memory();
 }
 
-static bool begins_as_json(const char *text) {
-    text += strspn(text, " \t\r\n");
-    return *text == '{' || *text == '[';
-}
-
 // A JSON text becomes the one document of an array. JSON that is not valid YAML (surrogate pairs) is read
 // too, but without line numbers.
 static struct error *read_documents(const char *name, const struct buffer *text, struct yaml *out) {
+    const char *start = text->data + strspn(text->data, " \t\r\n");
     struct error *error = yaml_parse_all(name, text->data, text->len, out);
-    if (!error || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
+    if (!error || error->code == ERROR_NO_MEMORY || (*start != '{' && *start != '['))
         return error;
     AUTO_JSON value = NULL;
     struct error *second = json_parse(text->data, text->len, &value);

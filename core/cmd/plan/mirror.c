@@ -129,6 +129,12 @@ void plan_report_phase(struct plan_object *object) {
         object->verdict = PLAN_NOT_DELEGATED;
 }
 
+static bool matches_any(const char *const *patterns, const char *pointer) {
+    while (patterns && *patterns && !pointer_matches(*patterns, pointer))
+        patterns++;
+    return patterns && *patterns;
+}
+
 // Why the mirror lacks a field of the workload.
 static const char *why_removed(const struct kind *kind, const struct plan_change *change) {
     static const struct {
@@ -143,9 +149,8 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
     };
     if (strcmp(change->pointer, kind->abi.managed_by) == 0)
         return "in the worker the kind's own controller runs it";
-    for (const char *const *p = kind->abi.removed; p && *p; p++)
-        if (pointer_matches(*p, change->pointer))
-            return "the adapter removes it from every mirror";
+    if (matches_any(kind->abi.removed, change->pointer))
+        return "the adapter removes it from every mirror";
     if (text_has_prefix(change->pointer, "/metadata/labels/") ||
         text_has_prefix(change->pointer, "/metadata/annotations/"))
         return mirror_key_is_private(json_key(change->from)) ? "it concerns the workload only"
@@ -270,21 +275,15 @@ void plan_report_pods(struct plan_object *object) {
 
 // Status ----------------------------------------------------------------------------------------------------------
 
-static bool is_worker_only(const struct kind *kind, const char *pointer) {
-    for (const char *const *p = kind->abi.status_removed; p && *p; p++)
-        if (pointer_matches(*p, pointer))
-            return true;
-    return false;
-}
-
 static bool report_status_difference(void *ctx, const struct plan_change *change) {
     struct plan_object *object = ctx;
     struct buffer *more = &object->more;
     const char *observed = object->kind->abi.observed_generation;
     if (!change->to)
         plan_comment(more, "not copied: %s (%s)", change->pointer,
-                     is_worker_only(object->kind, change->pointer) ? "it is meaningful in the worker only"
-                                                                   : "the adapter removes it");
+                     matches_any(object->kind->abi.status_removed, change->pointer)
+                         ? "it is meaningful in the worker only"
+                         : "the adapter removes it");
     else if (text_equal(observed, change->pointer))
         plan_comment_change(more, "rewritten:", change, "the generation of the workload");
     else

@@ -32,18 +32,6 @@ static bool group_is(const char *api, const char *group) {
     return strlen(group) == len && strncmp(api, group, len) == 0;
 }
 
-static const char *version_of(const char *api) {
-    const char *slash = strchr(api, '/');
-    return !slash ? api : slash + 1;
-}
-
-bool plan_understands(const struct kind *kind, const char *version) {
-    for (size_t i = 0; kind->abi.versions[i]; i++)
-        if (strcmp(kind->abi.versions[i], version) == 0)
-            return true;
-    return false;
-}
-
 static void report_versions(struct buffer *lines, const struct kind *kind, const char *version) {
     AUTO_BUFFER(known, 65536);
     for (size_t i = 0; kind->abi.versions[i]; i++)
@@ -57,16 +45,16 @@ static void report_unsupported(struct buffer *lines, const struct adapters *adap
     const char **names = calloc(adapters->n_kinds + 1, sizeof(*names));
     for (size_t i = 0; names && i < adapters->n_kinds; i++)
         names[i] = adapters->kinds[i]->abi.kind;
-    const char *near = !names ? NULL : suggest(kind_word(value), names, adapters->n_kinds);
-    const struct kind *meant = NULL;
+    const char *near = names ? suggest(kind_word(value), names, adapters->n_kinds) : NULL;
+    const wharf_kind *meant = NULL;
     for (size_t i = 0; near && i < adapters->n_kinds; i++)
-        if (strcmp(adapters->kinds[i]->abi.kind, near) == 0)
-            meant = adapters->kinds[i];
+        if (strcmp(names[i], near) == 0)
+            meant = &adapters->kinds[i]->abi;
     free(names);
-    plan_comment(lines, "adapter: none supports %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
-                 meant ? "; did you mean " : "", meant ? meant->abi.kind : "", meant ? " of " : "",
-                 meant ? meant->abi.group : "", meant && meant->abi.group[0] != '\0' ? "/" : "",
-                 meant ? meant->abi.versions[0] : "", meant ? "?" : "");
+    AUTO_TEXT hint = meant ? text_format("; did you mean %s of %s%s%s?", meant->kind, meant->group,
+                                         meant->group[0] ? "/" : "", meant->versions[0])
+                           : NULL;
+    plan_comment(lines, "adapter: none supports %s of %s%s", kind_word(value), api_version(value), hint ? hint : "");
 }
 
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
@@ -76,8 +64,8 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
         const struct kind *kind = adapters->kinds[i];
         if (strcmp(kind->abi.kind, word) != 0 || !group_is(api, kind->abi.group))
             continue;
-        *version = version_of(api);
-        if (lines && plan_understands(kind, *version))
+        *version = strchr(api, '/') ? strchr(api, '/') + 1 : api;
+        if (lines && kind_list_has(kind->abi.versions, *version))
             plan_comment(lines, "adapter: %s %s for %s/%s, %s", kind->adapter->name, kind->adapter->version,
                          kind->plural_group, *version, kind->adapter->file);
         else if (lines)
@@ -100,12 +88,8 @@ static char *accepted(const struct kind *kind) {
 }
 
 static bool is_accepted(const struct kind *kind, const char *value) {
-    if (!kind->abi.managed_by_allowed || text_equal(kind->abi.managed_by_builtin, value))
-        return true;
-    for (size_t i = 0; kind->abi.managed_by_allowed[i]; i++)
-        if (strcmp(kind->abi.managed_by_allowed[i], value) == 0)
-            return true;
-    return false;
+    return !kind->abi.managed_by_allowed || text_equal(kind->abi.managed_by_builtin, value) ||
+           kind_list_has(kind->abi.managed_by_allowed, value);
 }
 
 static void leave_alone(struct plan_object *object) {

@@ -115,7 +115,7 @@ static void report_placement(struct plan_object *object) {
 static struct error *plan_object(struct plan_object *object) {
     object->kind = plan_find_kind(object->plan->adapters, object->item->value, &object->version, &object->lines);
     object->verdict = PLAN_NOT_DELEGATED;
-    if (!object->kind || !plan_understands(object->kind, object->version))
+    if (!object->kind || !kind_list_has(object->kind->abi.versions, object->version))
         return NULL;
     object->verdict = PLAN_DELEGATED;
     plan_judge_manager(object);

@@ -73,7 +73,6 @@ struct error *plan_input_status(const char *path, struct json **out);
 // object.c NULL: no adapter supports the kind. Appends the adapter, or why there is none, to `lines` unless NULL.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
-bool plan_understands(const struct kind *kind, const char *version);
 // Whether the object is delegated to this host, and why.
 void plan_judge_manager(struct plan_object *object);
 // False after reporting names, labels or annotations that every API server rejects.

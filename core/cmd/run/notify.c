@@ -87,19 +87,15 @@ static bool wait_for(struct notify *notify, int64_t ns) {
 
 // The service manager kills a service that is silent for watchdog_ns. Here a stall of a quarter of that is silence, so
 // one that ends in time does no harm.
-static void keep_alive(struct notify *notify) {
-    if (notify->source.stalled_ns(notify->source.ctx) < notify->watchdog_ns / PINGS)
-        notify_send(notify, "WATCHDOG=1");
-}
-
 static void *notify_main(void *arg) {
     struct notify *notify = arg;
+    int64_t interval_ns = notify->watchdog_ns / PINGS;
     while (!check_start(notify))
         if (!wait_for(notify, ASK_NS))
             return NULL;
-    while (wait_for(notify, notify->watchdog_ns > 0 ? notify->watchdog_ns / PINGS : CLOCK_NEVER))
-        if (notify->watchdog_ns > 0)
-            keep_alive(notify);
+    while (wait_for(notify, interval_ns > 0 ? interval_ns : CLOCK_NEVER))
+        if (interval_ns > 0 && notify->source.stalled_ns(notify->source.ctx) < interval_ns)
+            notify_send(notify, "WATCHDOG=1");
     return NULL;
 }
 
@@ -129,12 +125,6 @@ static struct error *read_address(struct notify *notify, const char *path) {
     return NULL;
 }
 
-static void forget_environment(void) {
-    unsetenv("NOTIFY_SOCKET");
-    unsetenv("WATCHDOG_USEC");
-    unsetenv("WATCHDOG_PID");
-}
-
 struct error *notify_open(struct notify **out) {
     *out = NULL;
     const char *path = getenv("NOTIFY_SOCKET");
@@ -147,7 +137,9 @@ struct error *notify_open(struct notify **out) {
     notify->fd = -1;
     struct error *error = read_address(notify, path);
     notify->watchdog_ns = read_watchdog();
-    forget_environment();
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("WATCHDOG_PID");
     if (!error) {
         notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         notify->over_fd = eventfd(0, EFD_CLOEXEC);

@@ -145,11 +145,6 @@ static bool is_running(void *host, struct buffer *waits_for) {
     return running;
 }
 
-static struct error *start_notifying(struct program *program) {
-    struct notify_source source = {.running = is_running, .stalled_ns = stalled_ns, .ctx = program->host};
-    return notify_start(program->notify, &source);
-}
-
 static void on_reload(void *reload) {
     reload_now(reload);
 }
@@ -182,18 +177,14 @@ static struct error *prepare(struct program *program, const char *config_path, c
     TRY(curl_transport_setup());
     TRY(host_new(program->config, program->adapters, &program->host));
     TRY(start_serving(program));
-    TRY(start_notifying(program));
+    TRY(notify_start(program->notify, &(struct notify_source){is_running, stalled_ns, program->host}));
     return start_reload(program, adapter_directory, text);
 }
 
-static void log_started(const struct program *program) {
+static struct error *run_host(struct program *program) {
     log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
                {"serving", program->config->serve.address}, {"socket", program->serving.socket.path});
-}
-
-static struct error *run_host(struct program *program) {
-    log_started(program);
     signals_on_stop(program->signals, stop_host, program);
     struct error *error = host_run(program->host);
     signals_forget(program->signals);
