@@ -24,20 +24,22 @@ struct kind {
     void *lists[KIND_LISTS];       // copies that abi points to
 };
 
-struct adapter {
-    char *name; // from the module
-    char *file; // absolute, symlinks resolved
-    char *version;
+#define ADAPTER_TEXTS 5
+
+struct adapter {      // begins with ADAPTER_TEXTS texts, in the same block
+    const char *name; // from the module
+    const char *file; // absolute, symlinks resolved
+    const char *version;
+    const char *named;      // as in the configuration, see adapter_wanted
+    const char *managed_by; // the same; "": the adapter's default
     char sha256[65];
     uint32_t abi_major, abi_minor;
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
-    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
-    // As in the configuration, see adapter_wanted.
-    char *named, *managed_by;
-    bool hybrid;
-    struct json *settings;
+    size_t n_inherited;    // the first ones belong to the adapter that this one replaced in a newer table
+    bool hybrid;           // as in the configuration
+    struct json *settings; // the same
 };
 
 struct adapters {

@@ -30,11 +30,6 @@ void adapter_free(struct adapter *adapter) {
     if (!adapter)
         return;
     forget_kinds(adapter);
-    free(adapter->name);
-    free(adapter->file);
-    free(adapter->version);
-    free(adapter->named);
-    free(adapter->managed_by);
     json_free(adapter->settings);
     free(adapter);
 }
@@ -235,7 +230,6 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
 // Check all data before passing anything to the adapter or calling a function.
 static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
     const wharf_kind *const *kinds = module->kinds;
-    TRY(check_module(module));
     loading->settings = true;
     TRY(adapter_settings_check(module, loading->wanted->settings, &loading->line));
     loading->settings = false;
@@ -251,40 +245,35 @@ static struct error *load_module(const wharf_module *module, struct loading *loa
                                 : error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
 }
 
-static struct error *describe(const struct loading *loading, const wharf_module *module,
-                              const struct adapter_file *file, struct adapter *adapter) {
+static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter **out) {
     const struct adapter_wanted *wanted = loading->wanted;
-    adapter->name = strdup(module->name);
-    adapter->version = strdup(module->version);
-    adapter->file = strdup(file->path);
-    adapter->abi_major = module->abi_major;
-    adapter->abi_minor = module->abi_minor;
-    memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
-    adapter->named = strdup(wanted->name);
-    adapter->managed_by = wanted->managed_by ? strdup(wanted->managed_by) : NULL;
-    adapter->hybrid = wanted->hybrid;
-    adapter->settings = json_copy(wanted->settings);
-    bool complete = adapter->name && adapter->version && adapter->file && adapter->named && adapter->settings;
-    return complete && (adapter->managed_by || !wanted->managed_by) ? NULL : error_no_memory();
-}
-
-static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
     wharf_module module = {0};
-    TRY(open_object(loading, file, &adapter->handle));
-    TRY(find_module(adapter->handle, &module));
-    TRY(load_module(&module, loading, adapter));
-    return describe(loading, &module, file, adapter);
+    void *handle = NULL;
+    TRY(open_object(loading, file, &handle));
+    TRY(find_module(handle, &module));
+    TRY(check_module(&module));
+    struct adapter adapter = {.name = module.name,
+                              .file = file->path,
+                              .version = module.version,
+                              .named = wanted->name,
+                              .managed_by = wanted->managed_by ? wanted->managed_by : "",
+                              .abi_major = module.abi_major,
+                              .abi_minor = module.abi_minor,
+                              .handle = handle,
+                              .hybrid = wanted->hybrid};
+    memcpy(adapter.sha256, file->sha256, sizeof(adapter.sha256));
+    *out = struct_copy_with_texts(&adapter, sizeof adapter, ADAPTER_TEXTS);
+    if (!*out || !((*out)->settings = json_copy(wanted->settings)))
+        return error_no_memory();
+    return load_module(&module, loading, *out);
 }
 
 struct error *adapter_load(struct loading *loading, struct adapter **out) {
     AUTO_ADAPTER_FILE file = {.fd = -1};
     TRY(adapter_file_open(loading->wanted->file, loading->wanted->sha256, &file));
     TRY(inside_directory(loading->options, loading->wanted, file.path));
-    struct adapter *adapter = calloc(1, sizeof(*adapter));
-    struct error *error = adapter ? load_file(loading, &file, adapter) : error_no_memory();
-    if (!error)
-        *out = adapter;
-    else
-        adapter_free(adapter);
+    struct error *error = load_file(loading, &file, out);
+    if (error)
+        adapter_free(TAKE(*out));
     return loading->settings ? error : error_wrap(error, "%s", file.path);
 }

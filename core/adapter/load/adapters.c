@@ -151,7 +151,7 @@ static const char *find_difference(const struct adapter *adapter, const struct a
                                    const char *sha256) {
     if (strcmp(adapter->sha256, sha256) != 0)
         return "another file";
-    if (!text_equal(adapter->managed_by, wanted->managed_by))
+    if (strcmp(adapter->managed_by, wanted->managed_by ? wanted->managed_by : "") != 0)
         return "another managedBy";
     if (adapter->hybrid != wanted->hybrid)
         return "another hybrid";
