@@ -24,23 +24,10 @@ static const wharf_value *out(const struct json *value) {
 }
 
 static wharf_type value_type(const wharf_value *value) {
-    if (!value)
-        return WHARF_ABSENT;
-    switch (json_type(in(value))) {
-    case JSON_NULL:
-        return WHARF_NULL;
-    case JSON_BOOL:
-        return WHARF_BOOL;
-    case JSON_NUMBER:
-        return WHARF_NUMBER;
-    case JSON_STRING:
-        return WHARF_STRING;
-    case JSON_ARRAY:
-        return WHARF_ARRAY;
-    case JSON_OBJECT:
-        return WHARF_OBJECT;
-    }
-    return WHARF_NULL;
+    static const wharf_type types[] = {
+        [JSON_NULL] = WHARF_NULL,     [JSON_BOOL] = WHARF_BOOL,   [JSON_NUMBER] = WHARF_NUMBER,
+        [JSON_STRING] = WHARF_STRING, [JSON_ARRAY] = WHARF_ARRAY, [JSON_OBJECT] = WHARF_OBJECT};
+    return value ? types[json_type(in(value))] : WHARF_ABSENT;
 }
 
 bool services_is_pointer(const char *pointer, bool pattern) {
