@@ -53,9 +53,8 @@ static const struct config_field adapter_fields[] = {
     {"managedBy", config_read_text, AT(managed_by),
      .help = "Instead of the adapter's default. One of the kind's closed set, if any."},
     {"hybrid", config_read_switch, AT(hybrid),
-     .help =
-         "Default refuse. Whether new workloads of its kinds are placed while a controller in the management cluster "
-         "runs delegated ones too (Event AlsoRunHere).",
+     .help = "Default refuse. Whether new workloads of its kinds are placed while a controller in the management "
+             "cluster runs delegated ones too (Event AlsoRunHere).",
      CONFIG_WORDS({"refuse", false}, {"allow", true})},
     {"settings", read_settings, AT(settings),
      .help = "Passed to the adapter; see the adapter's documentation (docs/generic.md)."},
@@ -133,10 +132,10 @@ static void check_distinct(struct config_reader *reader, size_t index) {
             problems_add(reader->problems, "%s:%zu: adapter %s: duplicate name: line %zu has it already", reader->file,
                          adapter->line, adapter->name, other->line);
         else if (text_equal(adapter->file, other->file))
-            problems_add(reader->problems,
-                         "%s:%zu: adapter %s: found the same file as adapter %s (line %zu), expected a "
-                         "different one: %s",
-                         reader->file, adapter->line, adapter->name, other->name, other->line, adapter->file);
+            problems_add(
+                reader->problems,
+                "%s:%zu: adapter %s: found the same file as adapter %s (line %zu), expected a different one: %s",
+                reader->file, adapter->line, adapter->name, other->name, other->line, adapter->file);
     }
 }
 

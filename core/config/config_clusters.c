@@ -127,8 +127,8 @@ static bool read_labels(const struct config_value *value) {
         if (!text_is_label_key(at.key))
             config_problem(&at, "found \"%s\", expected a valid Kubernetes label key", at.key);
         else if (!text || !text_is_label_value(text))
-            config_wrong(&at, "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in "
-                              "quotes if it looks like a number)");
+            config_wrong(&at, "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in quotes "
+                              "if it looks like a number)");
         else
             value->reader->no_memory |= !worker_spec_add_label(value->target, at.key, text);
     }
@@ -257,8 +257,8 @@ static void check_worker(struct config_reader *reader, size_t index) {
     const struct worker_spec *worker = &config->workers[index];
     if (is_same_cluster(&config->management, worker))
         problems_add(reader->problems,
-                     "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, "
-                     "expected a different cluster: mirrors would collide with their workloads",
+                     "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, expected a "
+                     "different cluster: mirrors would collide with their workloads",
                      reader->file, worker->line, worker->settings.name);
     for (size_t i = 0; i < index; i++) {
         const struct worker_spec *other = &config->workers[i];
@@ -267,8 +267,8 @@ static void check_worker(struct config_reader *reader, size_t index) {
                          worker->line, worker->settings.name, other->line);
         if (is_same_cluster(worker, other))
             problems_add(reader->problems,
-                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line "
-                         "%zu), expected a different cluster",
+                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line %zu), expected a "
+                         "different cluster",
                          reader->file, worker->line, worker->settings.name, other->settings.name, other->line);
     }
 }

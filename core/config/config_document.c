@@ -45,8 +45,8 @@ static bool check_serve(const struct config_value *value) {
     if (config_has(value, "tls") && !address)
         return config_problem(value, "found tls without address, expected both");
     return address || config_has(value, "socket") ||
-           config_problem(value, "found neither address nor socket: one of them is required, like address: "
-                                 "127.0.0.1:9440");
+           config_problem(value,
+                          "found neither address nor socket: one of them is required, like address: 127.0.0.1:9440");
 }
 
 static const struct config_field tls[] = {
@@ -135,9 +135,8 @@ static const struct config_field seal[] = {
     {"secret", config_read_section, 0, .help = "A Secret of the management cluster; the host creates a missing one.",
      .given_at = AT(seal.from_secret), .fields = seal_secret},
     {"adoptUnsealed", config_read_bool, AT(seal.adopt_unsealed),
-     .help =
-         "Default false. Mirrors without a seal in the first lists are sealed. For the first start with a key that the "
-         "host did not create; after creating one it does so for an hour."},
+     .help = "Default false. Mirrors without a seal in the first lists are sealed. For the first start with a key that "
+             "the host did not create; after creating one it does so for an hour."},
     {.key = NULL},
 };
 
@@ -207,12 +206,11 @@ static const struct config_field memory[] = {
 
 static const struct config_field fencing[] = {
     {"enabled", config_read_bool, AT(engine.fencing.enabled),
-     .help =
-         "Default false. Whether a Lease is renewed in each worker for the guard there, without which it stops this "
-         "host's mirrors; and whether a lost worker is given up only once its guard has certainly done so."},
+     .help = "Default false. Whether a Lease is renewed in each worker for the guard there, without which it stops "
+             "this host's mirrors; and whether a lost worker is given up only once its guard has certainly done so."},
     {"fenceAfter", config_read_duration, AT(engine.fencing.after_ns),
-     .help = "Default 5m. How long the guard waits for the host. workerLostTimeout has to be at least 2.25 times "
-             "that and 5s, and with leaderElection this at least twice leaseDuration.",
+     .help = "Default 5m. How long the guard waits for the host. workerLostTimeout has to be at least 2.25 times that "
+             "and 5s, and with leaderElection this at least twice leaseDuration.",
      .min = 10 * CLOCK_SECOND, .max = DAY_NS, .unit = CLOCK_SECOND,
      .expected = "a duration of whole seconds from 10s to 24h, such as 5m"},
     {"namespace", config_read_text, AT(fencing_namespace),
@@ -250,25 +248,22 @@ static const struct config_field document[] = {
      .is_valid = is_controller_name,
      .expected = "a domain-prefixed path of at most 63 characters, like wharf.dev/host"},
     {"origin", config_read_text, AT(origin),
-     .help =
-         "Identifies this host on its mirrors; must not change while there are any. Default: derived from the uid of "
-         "the management cluster's namespace kube-system.",
+     .help = "Identifies this host on its mirrors; must not change while there are any. Default: derived from the uid "
+             "of the management cluster's namespace kube-system.",
      CONFIG_LABEL},
     {"management", config_read_section, AT(management),
      .help = "Where users create workloads. Without it: the cluster that the host runs in.",
      .fields = config_management, .line_at = AT(management.line), .check = config_check_management},
     {"namespace", config_read_text, AT(namespace_),
-     .help =
-         "The host's own namespace in the management cluster: worker Secrets, ConfigMap wharf-workers. Default: the "
-         "pod's, else wharf-system.",
+     .help = "The host's own namespace in the management cluster: worker Secrets, ConfigMap wharf-workers. Default: "
+             "the pod's, else wharf-system.",
      CONFIG_LABEL},
     {"workers", config_read_workers, AT(workers), .help = "Where the mirrors run. Required without workersFrom."},
     {"workersFrom", config_read_section, AT(workers_from), .help = "Further sources of workers, watched for changes.",
      .line_at = AT(workers_from.line), .fields = config_workers_from, .check = config_check_workers_from},
     {"removal", config_read_word, AT(removal),
-     .help =
-         "Default finish. When no source has a worker any more: let running workloads finish, move them, or abandon "
-         "them.",
+     .help = "Default finish. When no source has a worker any more: let running workloads finish, move them, or "
+             "abandon them.",
      CONFIG_WORDS({"finish", REMOVAL_FINISH}, {"move", REMOVAL_MOVE}, {"abandon", REMOVAL_ABANDON})},
     {"drainTimeout", config_read_duration, AT(engine.placement.drain_timeout_ns),
      .help = "Default 0. With drain: move, how long running workloads may continue before the move."},
@@ -319,9 +314,8 @@ static const struct config_field document[] = {
     {"leaderElection", config_read_section, 0, .help = "Which of several replicas writes (docs/availability.md).",
      .line_at = AT(election.line), .fields = election},
     {"shards", config_read_whole, AT(election.shards),
-     .help =
-         "Default 1. Into how many parts the workloads are divided among replicas with leaderElection; the same in all "
-         "of them.",
+     .help = "Default 1. Into how many parts the workloads are divided among replicas with leaderElection; the same in "
+             "all of them.",
      .line_at = AT(election.shards_line), .min = 1, .max = SHARDS_MAX},
     {"log", config_read_section, 0, .help = "The host's log.", .fields = log_section},
     {.key = NULL},
@@ -341,9 +335,9 @@ static void check_adoption(const struct config_value *root) {
     const struct config *config = root->reader->config;
     if (config->seal.adopt_unsealed && !config->seal.file && !config->seal.from_secret &&
         config->management.kubeconfig_path)
-        report_line(root, config->seal.line,
-                    "seal.adoptUnsealed: found no file and no secret, expected one of them: "
-                    "without a key nothing is sealed");
+        report_line(
+            root, config->seal.line,
+            "seal.adoptUnsealed: found no file and no secret, expected one of them: without a key nothing is sealed");
 }
 
 static void check_election(const struct config_value *root) {

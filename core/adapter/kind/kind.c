@@ -42,10 +42,10 @@ static const struct kind_list lists[KIND_LISTS] = {
 static struct error *check_size(const struct kind_list *list, size_t size) {
     if (size >= list->size_1_0 && size % _Alignof(void *) == 0)
         return NULL;
-    return error_new(ERROR_REFUSED,
-                     "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with "
-                     "WHARF_KIND_SIZES",
-                     list->field, size, list->size_1_0);
+    return error_new(
+        ERROR_REFUSED,
+        "%s: found elements of %zu bytes, expected at least %zu (ABI 1.0): a wharf_kind begins with WHARF_KIND_SIZES",
+        list->field, size, list->size_1_0);
 }
 
 static struct error *count_elements(const struct kind_list *list, const char *elements, size_t size, size_t *count) {
@@ -191,9 +191,9 @@ static struct error *check_place(const char *field, const char *pointer, unsigne
     if ((places & PLACE_LABELS) != 0)
         return is_label(pointer)
                    ? NULL
-                   : kind_wrong(field, pointer,
-                                "a field of the spec, or one label or annotation: a \"/\" in its name is written "
-                                "\"~1\"");
+                   : kind_wrong(
+                         field, pointer,
+                         "a field of the spec, or one label or annotation: a \"/\" in its name is written \"~1\"");
     return kind_wrong(field, pointer,
                       "a field of the spec: labels and annotations are always carried, status and the rest of metadata "
                       "belong to the host");
@@ -205,8 +205,7 @@ struct error *kind_check_pointer(const char *field, const char *pointer, unsigne
     if (malformed)
         return kind_wrong(
             field, pointer,
-            "a JSON pointer (RFC 6901) like /spec/suspend, in which a \"~\" in a name is written ~0, and a "
-            "\"/\" ~1");
+            "a JSON pointer (RFC 6901) like /spec/suspend, in which a \"~\" in a name is written ~0, and a \"/\" ~1");
     if (pointer[0] == '\0')
         return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
     if (strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/')

@@ -90,10 +90,10 @@ static struct error *check_value(const wharf_kind *kind, const char *value, cons
                          !allowed ? "?" : allowed);
     }
     if (strlen(value) > MANAGED_BY_MAX || !text_is_domain_prefixed_path(value))
-        return error_new(ERROR_INVALID,
-                         "%s: found \"%s\", expected a domain-prefixed path of at most %d characters, "
-                         "like example.com/controller",
-                         source, value, MANAGED_BY_MAX);
+        return error_new(
+            ERROR_INVALID,
+            "%s: found \"%s\", expected a domain-prefixed path of at most %d characters, like example.com/controller",
+            source, value, MANAGED_BY_MAX);
     return NULL;
 }
 

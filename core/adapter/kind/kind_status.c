@@ -85,12 +85,11 @@ static struct error *check_order(const wharf_kind *kind) {
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
         for (const wharf_phase_rule *earlier = kind->phases; earlier < rule; earlier++)
             if (is_shadowed(earlier, rule))
-                return kind_error(
-                    rule->value,
-                    "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one (%zu) "
-                    "always matches first",
-                    rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
-                    (size_t)(earlier - kind->phases) + 1);
+                return kind_error(rule->value,
+                                  "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one "
+                                  "(%zu) always matches first",
+                                  rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
+                                  (size_t)(earlier - kind->phases) + 1);
     return NULL;
 }
 
@@ -102,8 +101,9 @@ static struct error *check_phases(const wharf_kind *kind) {
         TRY(check_rule(kind, rule));
     TRY(check_order(kind));
     if (!kind->phase && !endless && !has_rule(kind, WHARF_SUCCEEDED) && !has_rule(kind, WHARF_FAILED))
-        return error_new(ERROR_INVALID, "phases: found no rule for WHARF_SUCCEEDED or WHARF_FAILED, expected one, or "
-                                        "WHARF_KIND_NEVER_FINISHES");
+        return error_new(
+            ERROR_INVALID,
+            "phases: found no rule for WHARF_SUCCEEDED or WHARF_FAILED, expected one, or WHARF_KIND_NEVER_FINISHES");
     return NULL;
 }
 
@@ -213,12 +213,11 @@ struct error *kind_check_changes(const wharf_kind *kind) {
     TRY(check_list(kind, "suspended_status", kind->suspended_status));
     TRY(check_list(kind, "resumed_status", kind->resumed_status));
     if (kind->resumed_status && !has_rule(kind, WHARF_SUSPENDED))
-        return kind_error(kind->resumed_status[0].name,
-                          "resumed_status: found a change, expected a rule for WHARF_SUSPENDED in phases: "
-                          "nothing else triggers it");
+        return kind_error(
+            kind->resumed_status[0].name,
+            "resumed_status: found a change, expected a rule for WHARF_SUSPENDED in phases: nothing else triggers it");
     if (kind->gave_up_status && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
-        return error_new(ERROR_REFUSED,
-                         "gave_up_status: found a change, expected none with WHARF_KIND_NEVER_FINISHES: such a "
-                         "workload does not fail");
+        return error_new(ERROR_REFUSED, "gave_up_status: found a change, expected none with WHARF_KIND_NEVER_FINISHES: "
+                                        "such a workload does not fail");
     return check_list(kind, "gave_up_status", kind->gave_up_status);
 }

@@ -57,9 +57,8 @@ static struct error *no_symbol(void *handle) {
             return error_no_memory();
         if (dlsym(handle, name))
             return error_new(ERROR_REFUSED,
-                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
-                             "%d",
-                             name, major, WHARF_ABI_MAJOR);
+                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major %d", name,
+                             major, WHARF_ABI_MAJOR);
     }
     return error_new(ERROR_REFUSED,
                      "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");

@@ -72,11 +72,11 @@ static struct error *check_distinct(const struct adapters *table, const struct a
     for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
         for (size_t j = 0; j < table->n_kinds; j++)
             if (is_same_kind(adapter->kinds[i], table->kinds[j]))
-                return error_new(ERROR_REFUSED,
-                                 "%s: kind %s: found a second adapter for it, expected one: adapter %s "
-                                 "(%s) has it already",
-                                 adapter->file, adapter->kinds[i]->plural_group, table->kinds[j]->adapter->name,
-                                 table->kinds[j]->adapter->file);
+                return error_new(
+                    ERROR_REFUSED,
+                    "%s: kind %s: found a second adapter for it, expected one: adapter %s (%s) has it already",
+                    adapter->file, adapter->kinds[i]->plural_group, table->kinds[j]->adapter->name,
+                    table->kinds[j]->adapter->file);
     return NULL;
 }
 

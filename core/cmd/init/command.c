@@ -215,10 +215,9 @@ static bool init_write(const struct init *init, struct buffer *out) {
                      "# wharf.yaml in wharf's documents has them all.\napiVersion: wharf.dev/v1alpha1\n"
                      "kind: HostConfiguration\n\n");
     write_management(init, out);
-    buffer_text(out,
-                "# Where they run: clusters that `wharf join` has made workers, taken up and given up without a "
-                "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   kubeconfig: "
-                "w1.kubeconfig\n\n");
+    buffer_text(out, "# Where they run: clusters that `wharf join` has made workers, taken up and given up without a "
+                     "restart.\nworkersFrom:\n  secrets: true\n# Or named here:\n# workers:\n# - name: w1\n#   "
+                     "kubeconfig: w1.kubeconfig\n\n");
     write_adapters(init, out);
     if (init->has_file) // a host in the cluster has a Secret for the key by default
         buffer_text(out, "# The key by which the host knows its mirrors; made at the first start.\nseal:\n  file: "

@@ -127,11 +127,10 @@ static void warn_of_loopback(struct join *join) {
         return;
     error_free(cluster_get(&join->management, path, &deployment));
     if (deployment)
-        fprintf(
-            stderr,
-            "warning: the host runs in the management cluster (deployment %s/wharf), from where %s is not the worker: "
-            "give an address that its pods reach with --server\n",
-            join->namespace_, server);
+        fprintf(stderr,
+                "warning: the host runs in the management cluster (deployment %s/wharf), from where %s is not the "
+                "worker: give an address that its pods reach with --server\n",
+                join->namespace_, server);
 }
 
 static struct error *print_dry_run(struct join *join) {
@@ -144,10 +143,9 @@ static struct error *print_dry_run(struct join *join) {
     if (!namespace_ || !yaml_print(namespace_, &management) || !buffer_text(&management, "---\n") ||
         !yaml_print(secret, &management))
         return error_no_memory();
-    printf(
-        "# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN is the output of `kubectl create token` "
-        "in the worker):\n%s",
-        cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
+    printf("# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN is the output of `kubectl create "
+           "token` in the worker):\n%s",
+           cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
     return NULL;
 }
 

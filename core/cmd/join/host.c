@@ -93,11 +93,10 @@ void join_read_needed(struct join *join, struct call *call) {
         join->rights.given = &join->needed.rights;
         return;
     }
-    fprintf(
-        stderr,
-        "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled names "
-        "others\n",
-        error_text(error));
+    fprintf(stderr,
+            "adapters: job, as no configuration is given and no host answers (%s); --config or --adapters-enabled "
+            "names others\n",
+            error_text(error));
     error_free(error);
 }
 
@@ -169,11 +168,11 @@ struct error *join_check_lost(struct join *join, bool agreed) {
         printf("%s: ClusterRole %s loses %s\n", join->worker.role, name, lost.data);
         return NULL;
     }
-    return error_new(
-        ERROR_REFUSED,
-        "%s: ClusterRole %s would lose %s: give the host's configuration with --config%s, or --reduce-rights "
-        "if the host no longer needs them",
-        join->worker.role, name, lost.data, strstr(lost.data, "pods/exec") ? ", or --exec for wharf exec" : "");
+    return error_new(ERROR_REFUSED,
+                     "%s: ClusterRole %s would lose %s: give the host's configuration with --config%s, or "
+                     "--reduce-rights if the host no longer needs them",
+                     join->worker.role, name, lost.data,
+                     strstr(lost.data, "pods/exec") ? ", or --exec for wharf exec" : "");
 }
 
 #define AGAIN_NS (200 * CLOCK_MS)
@@ -195,11 +194,10 @@ struct error *join_open_host(struct call *call, const struct setup *setup, const
 
 static struct error *not_ready(const struct join *join, const struct json *worker) {
     if (!worker)
-        return error_new(
-            ERROR_NOT_FOUND,
-            "the host does not list worker %s: its configuration needs workersFrom: {secrets: true}, and its "
-            "namespace must be %s",
-            join->name, join->namespace_);
+        return error_new(ERROR_NOT_FOUND,
+                         "the host does not list worker %s: its configuration needs workersFrom: {secrets: true}, and "
+                         "its namespace must be %s",
+                         join->name, join->namespace_);
     const char *reason = json_string_or(json_get(worker, "reason"), "");
     return error_new(ERROR_REFUSED, "the host shows worker %s as %s%s%s", join->name,
                      json_string_or(json_get(worker, "state"), "unknown"), *reason != '\0' ? ": " : "", reason);

@@ -37,17 +37,15 @@ static struct error *check_secret(const struct join *join, const struct json *se
         return NULL;
     bool same_name = strcmp(worker, join->name) == 0, same_cluster = strcmp(uid, join->worker.uid) == 0;
     if (same_name && !same_cluster)
-        return error_new(
-            ERROR_REFUSED,
-            "worker %s is another cluster (uid %s of namespace kube-system, found %s): choose another --name, "
-            "or remove it first with `wharf leave %s`",
-            worker, uid, join->worker.uid, worker);
+        return error_new(ERROR_REFUSED,
+                         "worker %s is another cluster (uid %s of namespace kube-system, found %s): choose another "
+                         "--name, or remove it first with `wharf leave %s`",
+                         worker, uid, join->worker.uid, worker);
     if (same_cluster && !same_name)
-        return error_new(
-            ERROR_REFUSED,
-            "this cluster is already worker %s (Secret %s/%s): use --name %s to renew it, or remove it first "
-            "with `wharf leave %s`",
-            worker, join->namespace_, object_name(secret), worker, worker);
+        return error_new(ERROR_REFUSED,
+                         "this cluster is already worker %s (Secret %s/%s): use --name %s to renew it, or remove it "
+                         "first with `wharf leave %s`",
+                         worker, join->namespace_, object_name(secret), worker, worker);
     return NULL;
 }
 
@@ -88,21 +86,19 @@ static struct error *check_account(struct join *join) {
     AUTO_TEXT uid = NULL;
     TRY(join_owner(&join->worker, join->namespace_, join->rights.account, &uid));
     if (uid && strcmp(uid, join->management.uid) != 0)
-        return error_new(
-            ERROR_REFUSED,
-            "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s of "
-            "namespace kube-system): choose another --account",
-            join->namespace_, join->rights.account, uid);
+        return error_new(ERROR_REFUSED,
+                         "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s "
+                         "of namespace kube-system): choose another --account",
+                         join->namespace_, join->rights.account, uid);
     return NULL;
 }
 
 struct error *join_check_identity(struct join *join) {
     if (strcmp(join->worker.uid, join->management.uid) == 0)
-        return error_new(
-            ERROR_REFUSED,
-            "found the management cluster itself at %s (uid %s of namespace kube-system), expected another "
-            "cluster: --context names the worker, --management-context the management cluster",
-            cluster_server(&join->worker), join->worker.uid);
+        return error_new(ERROR_REFUSED,
+                         "found the management cluster itself at %s (uid %s of namespace kube-system), expected "
+                         "another cluster: --context names the worker, --management-context the management cluster",
+                         cluster_server(&join->worker), join->worker.uid);
     AUTO_JSON secrets = NULL;
     TRY(join_list_secrets(&join->management, join->namespace_, &secrets));
     for (const struct json *s = json_first(secrets); s; s = json_next(s))

@@ -144,11 +144,10 @@ static struct error *check_host(struct leave *leave, bool *done) {
     error_free(error); // the host may be restarting
     if (!worker || drains || clock_now().mono_ns - leave->began_ns < HEEDED_NS)
         return NULL;
-    return error_new(
-        ERROR_REFUSED,
-        "the host has not begun to drain worker %s (%s): its configuration needs workersFrom: {secrets: true}, "
-        "and no worker of that name of its own",
-        leave->name, json_string_or(json_get(worker, "from"), "of unknown origin"));
+    return error_new(ERROR_REFUSED,
+                     "the host has not begun to drain worker %s (%s): its configuration needs workersFrom: {secrets: "
+                     "true}, and no worker of that name of its own",
+                     leave->name, json_string_or(json_get(worker, "from"), "of unknown origin"));
 }
 
 static struct error *await_end(struct leave *leave) {

@@ -35,11 +35,10 @@ static struct json *make_cluster(const struct endpoint *endpoint, const char *se
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out) {
     const char *name = join->name, *account = join->rights.account;
     AUTO_JSON cluster = make_cluster(join->worker.connection.endpoint, server);
-    AUTO_JSON kubeconfig = document_make("{'apiVersion':'v1','kind':'Config','current-context':%s,"
-                                         "'clusters':[{'name':%s,'cluster':%j}],"
-                                         "'users':[{'name':%s,'user':{'token':%s}}],"
-                                         "'contexts':[{'name':%s,'context':{'cluster':%s,'user':%s}}]}",
-                                         name, name, cluster, account, token, name, name, account);
+    AUTO_JSON kubeconfig = document_make(
+        "{'apiVersion':'v1','kind':'Config','current-context':%s,'clusters':[{'name':%s,'cluster':%j}],'users':[{'name'"
+        ":%s,'user':{'token':%s}}],'contexts':[{'name':%s,'context':{'cluster':%s,'user':%s}}]}",
+        name, name, cluster, account, token, name, name, account);
     if (!cluster || !kubeconfig)
         return error_new(ERROR_TOO_LARGE, "the worker's CA certificates do not fit into a Secret");
     return yaml_print(kubeconfig, out) ? NULL : error_no_memory();
@@ -77,8 +76,8 @@ struct error *join_secret(const struct join *join, const char *token, bool reada
     TRY(join_read_labels(join->labels, &labels));
     if (account && json_set(labels, JOIN_LABEL, json_new_string("true")) &&
         text_base64_encode(kubeconfig.data, kubeconfig.len, &encoded))
-        *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,"
-                             "'annotations':{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}},%s:{'kubeconfig':%s}}",
+        *out = document_make("{'apiVersion':'v1','kind':'Secret','metadata':{'name':%s,'namespace':%s,'labels':%j,'"
+                             "annotations':{'" JOIN_UID "':%s,'" JOIN_ACCOUNT "':%s}},%s:{'kubeconfig':%s}}",
                              join->name, join->namespace_, labels, join->worker.uid, account,
                              readable ? "stringData" : "data", readable ? kubeconfig.data : encoded.data);
     return *out ? NULL : error_no_memory();

@@ -205,8 +205,8 @@ static void comment_assumptions(struct plan_object *object) {
     if (!object->plan->cluster)
         plan_comment(&object->lines, "not validated without --cluster: no API server has checked this mirror");
     if (!object->plan->config->origin)
-        plan_comment(&object->lines, "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the "
-                                     "management cluster");
+        plan_comment(&object->lines,
+                     "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the management cluster");
     if (object_uid(object->item->value)[0] == '\0')
         plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }

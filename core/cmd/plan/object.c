@@ -144,8 +144,9 @@ void plan_judge_manager(struct plan_object *object) {
         plan_comment(&object->lines, "managedBy: %s is \"%s\", which this host manages", kind->abi.managed_by, value);
         if (kueue_may_own(value, object->item->value))
             plan_comment(&object->lines,
-                         "Kueue: label " KUEUE_QUEUE_NAME " is \"%s\": where a Kueue Workload owns the object, it is "
-                         "dispatched once that is admitted, and left alone if that has a MultiKueue check",
+                         "Kueue: label " KUEUE_QUEUE_NAME
+                         " is \"%s\": where a Kueue Workload owns the object, it is dispatched once that is admitted, "
+                         "and left alone if that has a MultiKueue check",
                          object_label(object->item->value, KUEUE_QUEUE_NAME));
     }
 }

@@ -184,11 +184,10 @@ static struct error *compare_with_existing(struct dry_run_trial *trial) {
     const char *origin = configured ? configured : object_label(existing, MARK_ORIGIN);
     const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
     if (!origin || !mirror_is_ours(object->kind, origin, existing) || (own[0] != '\0' && strcmp(uid, own) != 0)) {
-        plan_comment(
-            &object->lines,
-            "%s has an object of this name that is not a mirror of this workload: it is left alone, and another "
-            "worker is tried",
-            trial->name);
+        plan_comment(&object->lines,
+                     "%s has an object of this name that is not a mirror of this workload: it is left alone, and "
+                     "another worker is tried",
+                     trial->name);
         plan_wrong(object, REJECTED_BY_WORKER);
         return NULL;
     }
