@@ -211,6 +211,16 @@ static void comment_assumptions(struct plan_object *object) {
         plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }
 
+// Puts the members of an object into the usual order.
+static bool order_members(struct json *value) {
+    AUTO_JSON ordered = document_make("{'apiVersion':%j,'kind':%j,'metadata':%j}", json_get(value, "apiVersion"),
+                                      json_get(value, "kind"), json_get(value, "metadata"));
+    bool ok = ordered;
+    for (const struct json *member = json_first(value); ok && member; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
+    return ok && json_take_content(value, ordered);
+}
+
 struct error *plan_make_mirror(struct plan_object *object) {
     if (!is_accepted(object))
         return NULL;
@@ -227,7 +237,7 @@ struct error *plan_make_mirror(struct plan_object *object) {
     if (!object->mirror)
         return NULL;
     comment_assumptions(object);
-    return plan_order(&object->mirror) && report_differences(object) ? NULL : error_no_memory();
+    return order_members(object->mirror) && report_differences(object) ? NULL : error_no_memory();
 }
 
 // Pods ------------------------------------------------------------------------------------------------------------

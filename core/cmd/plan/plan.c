@@ -41,26 +41,6 @@ void plan_comment_change(struct buffer *out, const char *label, const struct pla
                  why ? ")" : "");
 }
 
-static bool put_member(struct json *to, const struct json *from, const char *key) {
-    const struct json *member = json_get(from, key);
-    return !member || json_set(to, key, json_copy(member));
-}
-
-bool plan_order(struct json **value) {
-    static const char *const first[] = {"apiVersion", "kind", "metadata"};
-    AUTO_JSON ordered = json_new_object();
-    bool ok = ordered;
-    for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
-        ok = put_member(ordered, *value, first[i]);
-    for (const struct json *member = json_first(*value); ok && member; member = json_next(member))
-        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
-    if (!ok)
-        return false;
-    json_free(*value);
-    *value = TAKE(ordered);
-    return true;
-}
-
 #define LINES_MAX ((size_t)16 << 20)
 #define MORE_MAX ((size_t)256 << 20)
 

@@ -112,5 +112,3 @@ bool plan_diff(const struct json *from, const struct json *to, const char *prefi
 void plan_comment(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
 void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
-// Puts the members of an object into the usual order. False when out of memory.
-bool plan_order(struct json **value);
