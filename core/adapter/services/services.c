@@ -49,40 +49,34 @@ struct adapter_call *services_call(const wharf_call *call) {
     return is_loading || !atomic_load(&load.begun) ? &load.call : NULL;
 }
 
-void services_no_memory(struct adapter_call *call) {
+bool services_no_memory(struct adapter_call *call) {
     if (call && call->failure == WHARF_OK)
         call->failure = WHARF_RETRY;
+    return false;
 }
 
-void services_refuse(struct adapter_call *call, const char *format, ...) {
+bool services_refuse(struct adapter_call *call, const char *format, ...) {
     va_list args;
     if (!call || call->failure != WHARF_OK)
-        return;
+        return false;
     va_start(args, format);
     call->failed = services_keep_text(call, text_vformat(format, args));
     va_end(args);
     if (call->failed)
         call->failure = WHARF_REFUSED;
-}
-
-bool services_reserve(struct adapter_call *call) {
-    if (array_reserve(&call->values, &call->cap_values, call->n_values + 1, sizeof *call->values))
-        return true;
-    services_no_memory(call);
     return false;
 }
 
+bool services_reserve(struct adapter_call *call) {
+    return array_reserve(&call->values, &call->cap_values, call->n_values + 1, sizeof *call->values) ||
+           services_no_memory(call);
+}
+
 struct json *services_keep_value(struct adapter_call *call, struct json *value) {
-    if (!value) {
-        services_no_memory(call);
-        return NULL;
-    }
-    if (!services_reserve(call)) {
-        json_free(value);
-        return NULL;
-    }
-    call->values[call->n_values++] = value;
-    return value;
+    if (value ? services_reserve(call) : services_no_memory(call))
+        return call->values[call->n_values++] = value;
+    json_free(value);
+    return NULL;
 }
 
 char *services_keep_text(struct adapter_call *call, char *text) {

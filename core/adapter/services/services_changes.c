@@ -59,6 +59,15 @@ static bool collect(void *ctx, const char *pointer, struct json *value) {
     return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
 }
 
+// `segment` begins with its slash.
+static void refuse_below(const struct pattern_change *change, const struct json *parent, const char *segment) {
+    if (json_is(parent, JSON_ARRAY))
+        services_refuse(change->call, "%s: cannot be set: the array has no item \"%.*s\"", change->pattern,
+                        (int)strcspn(segment + 1, "/"), segment + 1);
+    else
+        services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(parent));
+}
+
 // The value at `way`; creates missing objects. NULL and a failure if a value of another type prevents that.
 static struct json *make_way(const struct pattern_change *change) {
     struct json *deepest = change->root;
@@ -75,11 +84,8 @@ static struct json *make_way(const struct pattern_change *change) {
     }
     if (!*at)
         return deepest;
-    if (json_is(deepest, JSON_ARRAY))
-        services_refuse(change->call, "%s: cannot be set: the array has no item \"%.*s\"", change->pattern,
-                        (int)strcspn(at + 1, "/"), at + 1);
-    else if (!json_is(deepest, JSON_OBJECT))
-        services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(deepest));
+    if (!json_is(deepest, JSON_OBJECT))
+        refuse_below(change, deepest, at);
     else if (pointer_set(deepest, at, json_new_object()))
         return pointer_find(deepest, at);
     else
@@ -92,21 +98,17 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
     *change = (struct pattern_change){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
     if (!change->call)
         return false;
-    if (!pattern || !services_is_pointer(pattern, true)) {
-        services_refuse(change->call, "found %s%s%s, expected a JSON pointer or a pattern", pattern ? "\"" : "",
-                        pattern ? pattern : "no pointer", pattern ? "\"" : "");
-        return false;
-    }
+    if (!pattern || !services_is_pointer(pattern, true))
+        return services_refuse(change->call, "found %s%s%s, expected a JSON pointer or a pattern", pattern ? "\"" : "",
+                               pattern ? pattern : "no pointer", pattern ? "\"" : "");
     const char *slash = strrchr(pattern, '/');
     if (!slash)
         return true;
     size_t len = (size_t)(slash - pattern);
     change->last = slash;
     change->way = len < sizeof change->short_way ? change->short_way : malloc(len + 1);
-    if (!change->way) {
-        services_no_memory(change->call);
-        return false;
-    }
+    if (!change->way)
+        return services_no_memory(change->call);
     memcpy(change->way, pattern, len);
     change->way[len] = '\0';
     return true;
@@ -114,20 +116,14 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
 
 // Finds the containers; `make`: creates missing ones unless there is a star.
 static bool find_places(struct pattern_change *change, bool make) {
-    if (pointer_has_star(change->way)) {
-        if (pointer_each(change->root, change->way, collect, change))
-            return true;
-        services_no_memory(change->call);
-        return false;
-    }
+    if (pointer_has_star(change->way))
+        return pointer_each(change->root, change->way, collect, change) || services_no_memory(change->call);
     bool whole = make && !pointer_has_star(change->pattern);
     struct json *parent = whole ? make_way(change) : pointer_find(change->root, change->way);
     if (!parent)
         return !whole;
-    if (add_place(change, parent, change->from ? pointer_find(change->from, change->way) : NULL))
-        return true;
-    services_no_memory(change->call);
-    return false;
+    return add_place(change, parent, change->from ? pointer_find(change->from, change->way) : NULL) ||
+           services_no_memory(change->call);
 }
 
 // Moves `child` from `parent` to the call's memory.
@@ -143,10 +139,8 @@ static bool replace(struct adapter_call *call, struct json *parent, struct json 
         json_free(value);
         return false;
     }
-    if (!json_exchange(parent, old, value)) {
-        services_no_memory(call);
-        return false;
-    }
+    if (!json_exchange(parent, old, value))
+        return services_no_memory(call);
     return services_keep_value(call, old);
 }
 
@@ -154,10 +148,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
     struct json *old = json_get(object, key);
     if (old && value)
         return replace(call, object, old, value);
-    if (json_set(object, key, value))
-        return true;
-    services_no_memory(call);
-    return false;
+    return json_set(object, key, value) || services_no_memory(call);
 }
 
 // Sets the last segment below `parent` to `value`, and takes `value`.
@@ -171,11 +162,7 @@ static void put(const struct pattern_change *change, struct json *parent, struct
         if (!pointer_set(parent, change->last, value))
             services_no_memory(change->call);
     } else {
-        if (json_is(parent, JSON_ARRAY))
-            services_refuse(change->call, "%s: cannot be set: the array has no item \"%s\"", change->pattern,
-                            change->last + 1);
-        else
-            services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(parent));
+        refuse_below(change, parent, change->last);
         json_free(value);
     }
 }
@@ -349,10 +336,8 @@ size_t services_remove(const wharf_call *call, wharf_value *root, const char *pa
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return 0;
-    if (!change.last) {
-        services_refuse(change.call, "\"\": a value cannot be removed from itself");
-        return 0;
-    }
+    if (!change.last)
+        return services_refuse(change.call, "\"\": a value cannot be removed from itself");
     return root && find_places(&change, false) ? change_places(&change) : 0;
 }
 

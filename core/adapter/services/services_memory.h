@@ -15,9 +15,9 @@ char *services_keep_text(struct adapter_call *call, char *text);
 // Makes room for one more value: the next services_keep_value cannot fail. False, and a failure, when out of memory.
 bool services_reserve(struct adapter_call *call);
 
-// Remembers the first failure of the call: bad input with a sentence, or no memory.
-void services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void services_no_memory(struct adapter_call *call);
+// Remembers the first failure of the call: bad input with a sentence, or no memory. Returns false.
+bool services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool services_no_memory(struct adapter_call *call);
 
 // Around each function of an adapter, or the host's replacement: clear answer and failure; and the effective
 // result, which a failure decides.

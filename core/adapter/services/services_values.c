@@ -222,10 +222,8 @@ static const wharf_value *value_condition(const wharf_value *object, const char 
 static bool set_text(struct adapter_call *call, struct json *condition, const char *key, const char *text) {
     if (!text || text_equal(json_string(json_get(condition, key)), text))
         return true;
-    if (text_utf8_valid(text, strlen(text)) < strlen(text)) {
-        services_refuse(call, "/status/conditions: %s cannot be set: the text is not UTF-8", key);
-        return false;
-    }
+    if (text_utf8_valid(text, strlen(text)) < strlen(text))
+        return services_refuse(call, "/status/conditions: %s cannot be set: the text is not UTF-8", key);
     return services_put_member(call, condition, key, json_new_string(text));
 }
 

@@ -97,11 +97,7 @@ void plan_report_refusal(struct plan_object *object, wharf_result result, struct
 
 // Reports the phase of the workload in `value`.
 static wharf_phase_kind comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
-    static const char *const names[] = {[WHARF_PENDING] = "Pending",
-                                        [WHARF_SUSPENDED] = "Suspended",
-                                        [WHARF_ACTIVE] = "Active",
-                                        [WHARF_SUCCEEDED] = "Succeeded",
-                                        [WHARF_FAILED] = "Failed"};
+    static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     AUTO_CALL call;
     wharf_phase phase;
     plan_begin_call(object, object->attempt, NULL, &call);
