@@ -6,12 +6,11 @@
 #include "core/json/pointer.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define POINTER_MAX (1 << 20)
-#define FOUND_MAX 100
+#define FOUND_MAX 50 // bytes of a value in a message
 #define KEYS_MAX 32
 
 // Appends the JSON pointer of a value, root first.
@@ -65,23 +64,21 @@ bool config_problem(const struct config_value *value, const char *format, ...) {
     return false;
 }
 
-// A value as in "found ..."; long strings are truncated.
-static void describe_value(const struct json *value, char out[FOUND_MAX]) {
-    static const char *const names[] = {[JSON_NULL] = "nothing", [JSON_ARRAY] = "a list", [JSON_OBJECT] = "a mapping"};
-    char text[FOUND_MAX / 2];
+// A value as in "found ...".
+static const char *describe_value(const struct json *value) {
     switch (json_type(value)) {
     case JSON_BOOL:
-        text_copy(out, FOUND_MAX, json_bool(value, false) ? "true" : "false");
-        return;
+        return json_bool(value, false) ? "true" : "false";
     case JSON_NUMBER:
-        text_copy(out, FOUND_MAX / 2, json_number_text(value));
-        return;
+        return json_number_text(value);
     case JSON_STRING:
-        text_copy(text, sizeof(text), json_string_or(value, "a string with a NUL character"));
-        snprintf(out, FOUND_MAX, "\"%s\"", text);
-        return;
+        return json_string_or(value, "a string with a NUL character");
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_OBJECT:
+        return "a mapping";
     default:
-        text_copy(out, FOUND_MAX, names[json_type(value)]);
+        return "nothing";
     }
 }
 
@@ -102,13 +99,14 @@ static void describe_key(const struct config_value *value, const char *expected)
 }
 
 bool config_wrong(const struct config_value *value, const char *expected) {
-    char found[FOUND_MAX] = "";
+    char found[FOUND_MAX];
     if (value->reader->describe) {
         describe_key(value, expected);
         return false;
     }
-    describe_value(value->json, found);
-    return config_problem(value, "found %s, expected %s", found, expected);
+    const char *quote = json_is(value->json, JSON_STRING) ? "\"" : "";
+    text_copy(found, sizeof found, describe_value(value->json));
+    return config_problem(value, "found %s%s%s, expected %s", quote, found, quote, expected);
 }
 
 struct config_value config_child(const struct config_value *value, const struct json *child, size_t index) {
