@@ -114,7 +114,7 @@ config_read_fn config_read_size;     // size_t, "64MiB"
 config_read_fn config_read_duration; // int64_t, ns
 config_read_fn config_read_rate;     // double, not negative
 config_read_fn config_read_section;  // the struct of the section's fields
-config_read_fn config_read_list;     // an array's pointer, with its size_t behind; read_item tells what stays
+config_read_fn config_read_list; // an array's pointer, followed by its size_t; items that read_item rejects are dropped
 
 // Reads {qps, burst}: the default of burst depends on qps.
 bool config_check_rates(const struct config_value *value, double qps, double *burst);

@@ -176,7 +176,8 @@ static bool is_label(const char *pointer) {
 
 static struct error *check_place(const char *field, const char *pointer, unsigned places) {
     static const char *const known[] = {"spec", "status", "metadata"};
-    static const char *const hosts[] = {"metadata", "status", "apiVersion", "kind", NULL}; // or have separate rules
+    // Names, namespace and marks are the host's; the status has separate rules.
+    static const char *const hosts[] = {"metadata", "status", "apiVersion", "kind", NULL};
     AUTO_TEXT first = strndup(pointer + 1, strcspn(pointer + 1, "/"));
     if (!first)
         return error_no_memory();

@@ -167,8 +167,8 @@ static void put(const struct pattern_change *change, struct json *parent, struct
     }
 }
 
-// What a child of the place, or without one its field, becomes: the value of set, or the counterpart of take. NULL: the
-// child is removed.
+// The replacement of a child of the place, or with `child` NULL of the place's field: the value of set, or the
+// counterpart of take. NULL: the child is removed.
 static const struct json *find_replacement(const struct pattern_change *change, const struct place *place,
                                            const struct json *child, size_t index) {
     if (change->value)

@@ -149,7 +149,7 @@ static struct error *print_dry_run(struct join *join) {
     return NULL;
 }
 
-// And ends a drain by `wharf leave`.
+// Also ends a drain by `wharf leave`.
 static struct error *write_secret(struct join *join) {
     AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
     AUTO_JSON namespace_ = join_namespace(join->namespace_);
