@@ -53,26 +53,14 @@ const char *join_worker_of(const struct json *secret); // the worker's name
 // The management cluster that the flags name, else that of the configuration file, else the current context's.
 struct error *join_open_management(struct cluster *cluster, const struct call *call, const struct setup *setup);
 
-// objects.c
-struct error *join_grant(struct join *join);
-struct error *join_request_token(struct join *join);
-// Everything that join_grant applies, as YAML.
-struct error *join_print_rights(const struct join *join, struct buffer *out);
-
+// command.c
 // The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
 struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
-// The Secret with this kubeconfig. `readable`: as stringData, for reading.
-struct error *join_secret(const struct join *join, const char *token, bool readable, struct json **out);
-// Reads "key=value,..." as an object; ERROR_USAGE for invalid labels.
-struct error *join_read_labels(const char *labels, struct json **out);
-// The Namespace of the host.
-struct json *join_namespace(const char *namespace_);
 
-// check.c
+// host.c
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
-
-// host.c Uses the rights from the running host's API; prints a line if no host responds.
+// Uses the rights from the running host's API; prints a line if no host responds.
 void join_read_needed(struct join *join, struct call *call);
 void join_needed_clear(struct join_needed *needed);
 // Refuses to take rights away from the host's ClusterRole in the worker, except with consent or by flags.
