@@ -116,17 +116,14 @@ static const struct adapter_wanted *find_wanted(const struct adapters_options *o
     return NULL;
 }
 
-static bool has_item(const struct json *list, const struct json *item) {
-    for (const struct json *at = json_first(list); at; at = json_next(at))
-        if (json_equal(at, item))
-            return true;
-    return false;
-}
-
 static bool has_items(const struct json *list, const struct json *items) {
-    for (const struct json *at = json_first(items); at; at = json_next(at))
-        if (!has_item(list, at))
+    for (const struct json *at = json_first(items); at; at = json_next(at)) {
+        const struct json *item = json_first(list);
+        while (item && !json_equal(item, at))
+            item = json_next(item);
+        if (!item)
             return false;
+    }
     return true;
 }
 
