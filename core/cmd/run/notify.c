@@ -133,25 +133,20 @@ struct error *notify_open(struct notify **out) {
     struct notify *notify = calloc(1, sizeof *notify);
     if (!notify)
         return error_no_memory();
-    notify->over_fd = -1;
-    notify->fd = -1;
-    struct error *error = read_address(notify, path);
     notify->watchdog_ns = read_watchdog();
+    struct error *error = read_address(notify, path);
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");
-    if (!error) {
-        notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        notify->over_fd = eventfd(0, EFD_CLOEXEC);
-        if (notify->fd < 0 || notify->over_fd < 0)
-            error = error_new(ERROR_IO, "cannot open a socket for NOTIFY_SOCKET: %s", strerror(errno));
-    }
-    if (error) {
+    notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    notify->over_fd = eventfd(0, EFD_CLOEXEC);
+    if (!error && (notify->fd < 0 || notify->over_fd < 0))
+        error = error_new(ERROR_IO, "cannot open a socket for NOTIFY_SOCKET: %s", strerror(errno));
+    if (error)
         notify_close(notify);
-        return error;
-    }
-    *out = notify;
-    return NULL;
+    else
+        *out = notify;
+    return error;
 }
 
 struct error *notify_start(struct notify *notify, const struct notify_source *source) {

@@ -132,6 +132,7 @@ static struct error *open_signals(struct signals *signals) {
         return error_new(ERROR_INTERNAL, "cannot block signals");
     if (thread_start("signals", 0, signals_main, signals, &signals->thread) != 0)
         return error_new(ERROR_IO, "cannot start the signal thread");
+    watch_crashes();
     return NULL;
 }
 
@@ -151,13 +152,11 @@ struct error *signals_start(struct signals **out) {
     signals->fd = signals->over_fd = -1;
     pthread_mutex_init(&signals->mutex, NULL);
     struct error *error = open_signals(signals);
-    if (error) {
+    if (error)
         free_signals(signals);
-        return error;
-    }
-    watch_crashes();
-    *out = signals;
-    return NULL;
+    else
+        *out = signals;
+    return error;
 }
 
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx) {
