@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 // For __attribute__((cleanup)): frees a char *.
 void text_cleanup(char **text);
