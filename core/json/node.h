@@ -4,7 +4,7 @@
 // for numbers, and is accessed only by the functions below:
 //
 //   valueint node_line, node_set_line: where a value was read from YAML valuedouble node_arena, node_set_arena: the
-//   arena of the memory (arena.c) valuestring of a container: node_index, node_set_index (index.c) type besides cJSON's
+//   arena of the memory (node.c) valuestring of a container: node_index, node_set_index (index.c) type besides cJSON's
 //   types and cJSON_StringIsConst: marks, and the number of long searches
 //
 // Numbers are cJSON_Raw with the original token, and so are strings that contain U+0000, as a whole literal with
@@ -59,7 +59,7 @@ static inline const char *node_text(const cJSON *node) {
 enum node_mark {
     NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
     NODE_HOLDS_ARENA = 1 << 11, // keeps the arena alive: the root, and nodes detached from the root
-    NODE_KEYED = 1 << 16,       // an item indexed by a member (items.c): changes are counted
+    NODE_KEYED = 1 << 16,       // an item indexed by a member (index.c): changes are counted
     NODE_FIXED = 1 << 17        // a container that never gets an index (json_fix)
 };
 
@@ -163,17 +163,16 @@ void node_free(cJSON *node);
 // Sets a separately allocated key (NULL: none). False when out of memory; nothing changed.
 bool node_set_key(cJSON *node, const char *key);
 
-// As json_equal, but null members of objects count as absent, also within arrays.
-bool node_equal_merged(const cJSON *a, const cJSON *b);
-
-// Adds the node to an object that lacks the key. Takes ownership: false and freed when out of memory.
-bool node_add(cJSON *object, const char *key, cJSON *node);
-
 void node_append(cJSON *container, cJSON *node);
 void node_unlink(cJSON *container, cJSON *node);
 
 // Replaces `old` with `node`; `old` is then in no container. Keys are not changed.
 void node_swap(cJSON *container, cJSON *old, cJSON *node);
+// Replaces and frees `old`, or appends the node if that is NULL.
+void node_put(cJSON *container, cJSON *old, cJSON *node);
+
+// The value of a hexadecimal digit; -1 if invalid.
+int hex_value(char c);
 
 // Scanning and decoding of a string literal.
 struct literal {
@@ -193,6 +192,8 @@ size_t literal_decode(const struct literal *literal, char *out);
 // The length of the number token at the start; 0 if invalid, with *bad as the offset of the error.
 size_t number_scan(const char *text, size_t len, size_t *bad);
 
+// Writes the digits before `end`, up to 20; the first one.
+char *number_digits(uint64_t value, char *end);
 bool number_equal(const char *a, const char *b);
 bool number_to_int64(const char *token, int64_t *value);
 

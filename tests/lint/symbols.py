@@ -22,7 +22,6 @@ MIXED = {
 EXCEPTIONS = {
     "core/adapter/services/services.o": {"log_enabled", "log_line"},
     "core/json/index.o": {"random_system"},
-    "core/json/items.o": {"random_system"},
 }
 LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location explicit_bzero stack_chk_fail
 memchr memcmp memcpy memmem memmove mempcpy memset strchr strchrnul strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes YAML with libyaml's emitter, which knows the syntax of plain scalars; their resolved type is checked here.
 #include "core/base/text.h"
-#include "core/json/node.h"
 #include "core/json/yaml.h"
-#include "core/json/yaml/scalar.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <yaml.h>
+#include "core/json/yaml/yaml_reader.h"
 
 static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth);
 
