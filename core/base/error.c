@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Errors, and lists of messages (problems.h).
 #include "core/base/error.h"
 
 #include "core/base/memory.h"
+#include "core/base/problems.h"
 #include "core/base/text.h"
 
 // Returned when an error cannot be allocated; never written to, never freed.
@@ -75,7 +77,7 @@ void error_cleanup(struct error **error) {
     *error = NULL;
 }
 
-// -- lists --
+// -- lists of messages --
 
 // Takes ownership of the sentence.
 static void keep(struct problems *problems, char *sentence) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stddef.h>
 
 enum error_code {
     ERROR_INTERNAL,    // a bug
@@ -58,17 +57,3 @@ void error_cleanup(struct error **error);
         if (error_of_step_)                                                                                            \
             return error_of_step_;                                                                                     \
     } while (0)
-
-// A list of error messages, so that a check can report all problems and not only the first.
-struct problems {
-    char **list;
-    size_t count;
-    size_t lost; // dropped because out of memory
-};
-
-void problems_add(struct problems *problems, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Takes ownership of the error; NULL is fine.
-void problems_add_error(struct problems *problems, struct error *error);
-// Moves everything from `from`, which is then empty.
-void problems_move(struct problems *to, struct problems *from);
-void problems_free(struct problems *problems);

@@ -260,9 +260,9 @@ void step_gave_up(struct run *run, const struct json *workload);
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
 // Warns of fields that delete the mirror.
 void step_traits(struct run *run, const struct json *mirror);
-// Counts carried fields. `desired`: the input of `update`; `result`: the output.
-void step_note_update(struct run *run, const struct json *mirror, const struct json *desired,
-                      const struct json *result);
+// Counts carried fields. `desired`: the input of `update`; `result`: the output, or `mirror` for a new mirror.
+void step_note_carried(struct run *run, const struct json *mirror, const struct json *desired,
+                       const struct json *result);
 // The object with a merge patch applied: input memory. NULL when out of memory.
 const struct json *input_patched(const struct json *object, const struct json *patch);
 

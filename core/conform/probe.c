@@ -293,7 +293,7 @@ static void check_output(const struct adapter_invocation *in, int result, const 
     if (function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
         check_finished(run, json_get(before, "status"), json_get(out, "status"));
     if (function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
-        step_note_update(run, run->mirror, before, out);
+        step_note_carried(run, run->mirror, before, out);
     if (run->thorough && call->failure == WHARF_REFUSED)
         run_report(run, RULE_SERVICE, function, call->failed ? call->failed : "", "%s",
                    call->failed ? call->failed : "a service failed");

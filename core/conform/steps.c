@@ -127,15 +127,13 @@ static bool complete_mirror(struct json *mirror) {
            json_set(metadata, "creationTimestamp", json_new_string("2026-01-02T03:04:05Z"));
 }
 
-static void note_made(struct run *run, const struct json *workload, const struct json *mirror);
-
 const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status) {
     AUTO_JSON mirror = ask(run, CALL_MIRROR, workload, NULL, WHARF_MIRROR_NONE).value;
     if (!mirror)
         return NULL;
     check_mirror(run, workload, mirror);
     if (run->thorough)
-        note_made(run, workload, mirror);
+        step_note_carried(run, mirror, workload, mirror);
     return complete_mirror(mirror) ? input_with_status(mirror, status) : NULL;
 }
 
@@ -353,30 +351,16 @@ static bool note_field(void *ctx, const char *pointer, struct json *value) {
     return true;
 }
 
-// Compares the fields of a rule; `result` is the changed mirror.
-static struct carry_check compare(const char *carried, const struct json *mirror, const struct json *desired,
-                                  const struct json *result) {
-    struct carry_check check = {mirror, desired, result, false, false};
-    pointer_each(desired, carried, note_field, &check);
-    pointer_each(mirror, carried, note_field, &check);
-    return check;
-}
-
-// Counts carried fields that differ in a new mirror.
-static void note_made(struct run *run, const struct json *workload, const struct json *mirror) {
-    const wharf_carried *carried = run->now->kind.abi.carried;
-    struct board_carried *counts = run->board->carried[run->now->index % BOARD_KINDS];
-    for (size_t i = 0; carried && carried[i].pointer && i < BOARD_CARRIED; i++)
-        counts[i].differs |= compare(carried[i].pointer, mirror, workload, mirror).wanted;
-}
-
-void step_note_update(struct run *run, const struct json *mirror, const struct json *desired,
-                      const struct json *result) {
+void step_note_carried(struct run *run, const struct json *mirror, const struct json *desired,
+                       const struct json *result) {
     const wharf_carried *carried = run->now->kind.abi.carried;
     struct board_carried *counts = run->board->carried[run->now->index % BOARD_KINDS];
     for (size_t i = 0; carried && carried[i].pointer && i < BOARD_CARRIED; i++) {
-        struct carry_check check = compare(carried[i].pointer, mirror, desired, result);
-        counts[i].wanted += check.wanted;
+        struct carry_check check = {mirror, desired, result, false, false};
+        pointer_each(desired, carried[i].pointer, note_field, &check);
+        pointer_each(mirror, carried[i].pointer, note_field, &check);
+        counts[i].differs |= result == mirror && check.wanted;
+        counts[i].wanted += result != mirror && check.wanted;
         counts[i].done += check.done;
     }
 }

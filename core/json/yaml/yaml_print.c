@@ -44,37 +44,31 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len, y
            yaml_emitter_emit(emitter, &event);
 }
 
+static bool emit_text(yaml_emitter_t *emitter, const char *text, size_t len, bool is_key) {
+    return emit_scalar(emitter, text, len, style_of(text, len, is_key));
+}
+
 static bool emit_string(yaml_emitter_t *emitter, const struct json *value) {
     size_t len;
-    char *text = json_string_copy(value, &len);
-    bool ok = text && emit_scalar(emitter, text, len, style_of(text, len, false));
-    free(text);
-    return ok;
+    AUTO_TEXT text = json_string_copy(value, &len);
+    return text && emit_text(emitter, text, len, false);
 }
 
-static bool emit_array(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
+static bool emit_container(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
     yaml_event_t event;
-    yaml_sequence_style_t style = node->child ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE;
-    if (!yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
+    bool object = node_type(node) == cJSON_Object;
+    yaml_sequence_style_t items = node->child ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE;
+    yaml_mapping_style_t members = node->child ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE;
+    int ok = object ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, members)
+                    : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, items);
+    if (depth == JSON_MAX_DEPTH || !ok || !yaml_emitter_emit(emitter, &event))
         return false;
-    for (const cJSON *item = node->child; item; item = item->next)
-        if (!emit_value(emitter, item, depth + 1))
+    for (const cJSON *child = node->child; child; child = child->next)
+        if ((object && !emit_text(emitter, child->string, strlen(child->string), true)) ||
+            !emit_value(emitter, child, depth + 1))
             return false;
-    return yaml_sequence_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
-}
-
-static bool emit_object(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
-    yaml_event_t event;
-    yaml_mapping_style_t style = node->child ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE;
-    if (!yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
-        return false;
-    for (const cJSON *member = node->child; member; member = member->next) {
-        size_t len = strlen(member->string);
-        if (!emit_scalar(emitter, member->string, len, style_of(member->string, len, true)) ||
-            !emit_value(emitter, member, depth + 1))
-            return false;
-    }
-    return yaml_mapping_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
+    ok = object ? yaml_mapping_end_event_initialize(&event) : yaml_sequence_end_event_initialize(&event);
+    return ok && yaml_emitter_emit(emitter, &event);
 }
 
 static bool emit_word(yaml_emitter_t *emitter, const char *word) {
@@ -93,9 +87,8 @@ static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth)
     case JSON_STRING:
         return emit_string(emitter, value);
     case JSON_ARRAY:
-        return depth < JSON_MAX_DEPTH && emit_array(emitter, node, depth);
     case JSON_OBJECT:
-        return depth < JSON_MAX_DEPTH && emit_object(emitter, node, depth);
+        return emit_container(emitter, node, depth);
     default:
         return false;
     }
