@@ -132,13 +132,14 @@ bool clock_parse_rfc3339(const char *text, int64_t *wall_ns) {
 
 // -- durations in Go's format --
 
+// The first four are those of durations below a minute; each is a thousandth of the one before.
 static const struct {
     const char *name;
     int64_t ns;
 } units[] = {
-    {"ns", 1},           {"us", 1000},        {"\xC2\xB5s", 1000}, // U+00B5, micro sign
-    {"\xCE\xBCs", 1000},                                           // U+03BC, Greek mu
-    {"ms", CLOCK_MS},    {"s", CLOCK_SECOND}, {"m", CLOCK_MINUTE}, {"h", 60 * CLOCK_MINUTE},
+    {"s", CLOCK_SECOND}, {"ms", CLOCK_MS},         {"us", 1000},        {"ns", 1},
+    {"m", CLOCK_MINUTE}, {"h", 60 * CLOCK_MINUTE}, {"\xC2\xB5s", 1000}, // U+00B5, micro sign
+    {"\xCE\xBCs", 1000},                                                // U+03BC, Greek mu
 };
 
 // A unit ends where the next number begins.
@@ -197,22 +198,17 @@ bool clock_parse_duration(const char *text, int64_t *duration_ns) {
 
 // "1.5s", "250ms": below a minute: one unit, with as many decimals as needed.
 static void write_seconds(uint64_t ns, char *out, size_t size) {
-    static const struct {
-        uint64_t ns;
-        int digits;
-        const char *name;
-    } scale[] = {{CLOCK_SECOND, 9, "s"}, {CLOCK_MS, 6, "ms"}, {1000, 3, "us"}, {1, 0, "ns"}};
-    size_t i = 0;
-    while (i < 3 && ns < scale[i].ns)
-        i++;
-    size_t len = (size_t)snprintf(out, size, "%" PRIu64, ns / scale[i].ns);
-    uint64_t rest = ns % scale[i].ns;
-    int digits = scale[i].digits;
+    int unit = 0;
+    while (unit < 3 && ns < (uint64_t)units[unit].ns)
+        unit++;
+    uint64_t whole = ns / (uint64_t)units[unit].ns, rest = ns % (uint64_t)units[unit].ns;
+    size_t len = (size_t)snprintf(out, size, "%" PRIu64, whole);
+    int digits = 9 - 3 * unit;
     for (; rest > 0 && rest % 10 == 0; rest /= 10)
         digits--;
     if (rest > 0)
         len += (size_t)snprintf(out + len, size - len, ".%0*" PRIu64, digits, rest);
-    snprintf(out + len, size - len, "%s", scale[i].name);
+    text_copy(out + len, size - len, units[unit].name);
 }
 
 void clock_duration_text(int64_t duration_ns, char out[CLOCK_RFC3339_MAX]) {

@@ -28,18 +28,13 @@ bool text_is_dns_label(const char *text) {
 
 // Kubernetes limits the length of the whole name, not of each part.
 static bool is_dns_subdomain(const char *text, size_t len) {
-    if (len > 253)
-        return false;
-    for (;;) {
-        const char *dot = memchr(text, '.', len);
-        if (!dot)
-            return is_dns_part(text, len);
-        size_t part = (size_t)(dot - text);
-        if (!is_dns_part(text, part))
-            return false;
-        text = dot + 1;
-        len -= part + 1;
+    const char *end = text + len, *dot = text;
+    for (; len <= 253; text = dot + 1) {
+        dot = memchr(text, '.', (size_t)(end - text));
+        if (!dot || !is_dns_part(text, (size_t)(dot - text)))
+            return !dot && is_dns_part(text, (size_t)(end - text));
     }
+    return false;
 }
 
 bool text_is_dns_subdomain(const char *text) {

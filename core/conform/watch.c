@@ -52,58 +52,51 @@ static void check_pointer(const char *function, const char *pointer, bool patter
 
 // The services, in the order of the report: the check of an argument, the type of the result, the name, parameters,
 // arguments. `format` has variable arguments and stands alone below.
+#define CALL const wharf_call *call
+#define VALUE const wharf_value *value
+#define ROOT wharf_value *root
+#define POINTER const char *pointer
+#define PATTERN const char *pattern
+#define TEXT const char *text
 #define SERVICES(X)                                                                                                    \
-    X(UNCHECKED, wharf_type, type, (const wharf_value *value), (value))                                                \
-    X(AS_POINTER, const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))        \
-    X(AS_POINTER, const wharf_value *, find_where,                                                                     \
-      (const wharf_value *value, const char *pointer, const char *key, const char *text), (value, pointer, key, text)) \
-    X(AS_POINTER, int, is, (const wharf_value *value, const char *pointer, const char *text), (value, pointer, text))  \
-    X(UNCHECKED, const char *, string, (const wharf_value *value), (value))                                            \
-    X(UNCHECKED, int, boolean, (const wharf_value *value, int fallback), (value, fallback))                            \
-    X(UNCHECKED, int64_t, integer, (const wharf_value *value, int64_t fallback), (value, fallback))                    \
-    X(UNCHECKED, double, number, (const wharf_value *value, double fallback), (value, fallback))                       \
-    X(UNCHECKED, size_t, count, (const wharf_value *value), (value))                                                   \
-    X(UNCHECKED, const wharf_value *, first, (const wharf_value *value), (value))                                      \
+    X(UNCHECKED, wharf_type, type, (VALUE), (value))                                                                   \
+    X(AS_POINTER, const wharf_value *, find, (VALUE, POINTER), (value, pointer))                                       \
+    X(AS_POINTER, const wharf_value *, find_where, (VALUE, POINTER, const char *key, TEXT),                            \
+      (value, pointer, key, text))                                                                                     \
+    X(AS_POINTER, int, is, (VALUE, POINTER, TEXT), (value, pointer, text))                                             \
+    X(UNCHECKED, const char *, string, (VALUE), (value))                                                               \
+    X(UNCHECKED, int, boolean, (VALUE, int fallback), (value, fallback))                                               \
+    X(UNCHECKED, int64_t, integer, (VALUE, int64_t fallback), (value, fallback))                                       \
+    X(UNCHECKED, double, number, (VALUE, double fallback), (value, fallback))                                          \
+    X(UNCHECKED, size_t, count, (VALUE), (value))                                                                      \
+    X(UNCHECKED, const wharf_value *, first, (VALUE), (value))                                                         \
     X(UNCHECKED, const wharf_value *, next, (const wharf_value *item), (item))                                         \
     X(UNCHECKED, const char *, name, (const wharf_value *member), (member))                                            \
     X(UNCHECKED, int, equal, (const wharf_value *a, const wharf_value *b), (a, b))                                     \
-    X(UNCHECKED, wharf_value *, new_null, (const wharf_call *call), (call))                                            \
-    X(UNCHECKED, wharf_value *, new_boolean, (const wharf_call *call, int value), (call, value))                       \
-    X(UNCHECKED, wharf_value *, new_integer, (const wharf_call *call, int64_t value), (call, value))                   \
-    X(UNCHECKED, wharf_value *, new_string, (const wharf_call *call, const char *text), (call, text))                  \
-    X(UNCHECKED, wharf_value *, new_array, (const wharf_call *call), (call))                                           \
-    X(UNCHECKED, wharf_value *, new_object, (const wharf_call *call), (call))                                          \
-    X(UNCHECKED, wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))               \
-    X(UNCHECKED, wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))      \
-    X(UNCHECKED, const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len),                 \
-      (call, value, len))                                                                                              \
-    X(AS_PATTERN, void, set,                                                                                           \
-      (const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value),                      \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, size_t, remove, (const wharf_call *call, wharf_value *root, const char *pattern),                    \
-      (call, root, pattern))                                                                                           \
-    X(AS_PATTERN, void, set_string,                                                                                    \
-      (const wharf_call *call, wharf_value *root, const char *pattern, const char *text), (call, root, pattern, text)) \
-    X(AS_PATTERN, void, set_integer, (const wharf_call *call, wharf_value *root, const char *pattern, int64_t value),  \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, void, set_boolean, (const wharf_call *call, wharf_value *root, const char *pattern, int value),      \
-      (call, root, pattern, value))                                                                                    \
-    X(AS_PATTERN, void, take,                                                                                          \
-      (const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern),                       \
-      (call, root, from, pattern))                                                                                     \
-    X(AS_POINTER, wharf_value *, edit, (const wharf_call *call, wharf_value *root, const char *pointer),               \
-      (call, root, pointer))                                                                                           \
-    X(UNCHECKED, int, parse_time, (const char *text, int64_t *ns), (text, ns))                                         \
-    X(UNCHECKED, const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))                          \
-    X(UNCHECKED, void *, memory, (const wharf_call *call, size_t size), (call, size))                                  \
-    X(UNCHECKED, const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),    \
-      (object, type, status))                                                                                          \
+    X(UNCHECKED, wharf_value *, new_null, (CALL), (call))                                                              \
+    X(UNCHECKED, wharf_value *, new_boolean, (CALL, int value), (call, value))                                         \
+    X(UNCHECKED, wharf_value *, new_integer, (CALL, int64_t value), (call, value))                                     \
+    X(UNCHECKED, wharf_value *, new_string, (CALL, TEXT), (call, text))                                                \
+    X(UNCHECKED, wharf_value *, new_array, (CALL), (call))                                                             \
+    X(UNCHECKED, wharf_value *, new_object, (CALL), (call))                                                            \
+    X(UNCHECKED, wharf_value *, copy, (CALL, VALUE), (call, value))                                                    \
+    X(UNCHECKED, wharf_value *, parse, (CALL, TEXT, size_t len), (call, text, len))                                    \
+    X(UNCHECKED, const char *, print, (CALL, VALUE, size_t * len), (call, value, len))                                 \
+    X(AS_PATTERN, void, set, (CALL, ROOT, PATTERN, VALUE), (call, root, pattern, value))                               \
+    X(AS_PATTERN, size_t, remove, (CALL, ROOT, PATTERN), (call, root, pattern))                                        \
+    X(AS_PATTERN, void, set_string, (CALL, ROOT, PATTERN, TEXT), (call, root, pattern, text))                          \
+    X(AS_PATTERN, void, set_integer, (CALL, ROOT, PATTERN, int64_t value), (call, root, pattern, value))               \
+    X(AS_PATTERN, void, set_boolean, (CALL, ROOT, PATTERN, int value), (call, root, pattern, value))                   \
+    X(AS_PATTERN, void, take, (CALL, ROOT, const wharf_value *from, PATTERN), (call, root, from, pattern))             \
+    X(AS_POINTER, wharf_value *, edit, (CALL, ROOT, POINTER), (call, root, pointer))                                   \
+    X(UNCHECKED, int, parse_time, (TEXT, int64_t * ns), (text, ns))                                                    \
+    X(UNCHECKED, const char *, format_time, (CALL, int64_t ns), (call, ns))                                            \
+    X(UNCHECKED, void *, memory, (CALL, size_t size), (call, size))                                                    \
+    X(UNCHECKED, const wharf_value *, condition, (VALUE, const char *type, const char *status), (value, type, status)) \
     X(UNCHECKED, wharf_value *, set_condition,                                                                         \
-      (const wharf_call *call, wharf_value *object, const char *type, const char *status, const char *reason,          \
-       const char *message),                                                                                           \
+      (CALL, wharf_value * object, const char *type, const char *status, const char *reason, const char *message),     \
       (call, object, type, status, reason, message))                                                                   \
-    X(UNCHECKED, void, log, (const wharf_call *call, wharf_log_level level, const char *message),                      \
-      (call, level, message))
+    X(UNCHECKED, void, log, (CALL, wharf_log_level level, const char *message), (call, level, message))
 
 #define UNCHECKED(field)
 #define AS_POINTER(field) check_pointer(#field, pointer, false);

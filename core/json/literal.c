@@ -129,18 +129,13 @@ size_t literal_decode(const struct literal *literal, char *out) {
 
 // -- numbers --
 
-static size_t digits_at(const char *text, size_t len, size_t at) {
-    size_t i = at;
-    while (i < len && text[i] >= '0' && text[i] <= '9')
-        i++;
-    return i - at;
-}
-
 // Requires a digit at *at; advances over all digits.
 static bool scan_digits(const char *text, size_t len, size_t *at) {
-    size_t digits = digits_at(text, len, *at);
-    *at += digits;
-    return digits > 0;
+    size_t i = *at, first = i;
+    while (i < len && text[i] >= '0' && text[i] <= '9')
+        i++;
+    *at = i;
+    return i > first;
 }
 
 size_t number_scan(const char *text, size_t len, size_t *bad) {

@@ -13,7 +13,8 @@ struct block {
 };
 
 struct arena {
-    struct block *blocks; // the first block, which contains the arena itself, is last in the list
+    struct block own;     // the first block begins with the arena
+    struct block *blocks; // the first one is last in the list
     char *at;
     size_t left, next_size;
     atomic_bool mixed; // a node has a descendant outside the arena
@@ -23,16 +24,15 @@ struct arena {
 };
 
 struct arena *arena_new(size_t size, size_t more) {
-    size_t head = ALIGN(sizeof(struct block)) + ALIGN(sizeof(struct arena));
     if (size > SIZE_MAX / 4 || more > SIZE_MAX / 4)
         return NULL;
-    char *memory = cJSON_malloc(head + ALIGN(size));
-    if (!memory)
+    struct arena *arena = cJSON_malloc(ALIGN(sizeof *arena) + ALIGN(size));
+    if (!arena)
         return NULL;
-    struct block *block = (struct block *)(void *)memory;
-    block->next = NULL;
-    struct arena *arena = (struct arena *)(void *)(memory + ALIGN(sizeof *block));
-    *arena = (struct arena){.blocks = block, .at = memory + head, .left = ALIGN(size), .next_size = ALIGN(more)};
+    *arena = (struct arena){.blocks = &arena->own,
+                            .at = (char *)arena + ALIGN(sizeof *arena),
+                            .left = ALIGN(size),
+                            .next_size = ALIGN(more)};
     atomic_init(&arena->refs, 0);
     atomic_init(&arena->version, 0);
     atomic_init(&arena->mixed, false);

@@ -4,9 +4,6 @@
 #include "core/base/text.h"
 #include "core/json/node.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 // One reference token (RFC 6901 section 3), still escaped: the text between two slashes.
 struct segment {
     const char *text;
@@ -67,14 +64,6 @@ static void unescape_into(const struct segment *segment, char *key) {
     *key = '\0';
 }
 
-// NULL when out of memory.
-static char *unescape(const struct segment *segment) {
-    char *key = malloc(segment->len + 1);
-    if (key)
-        unescape_into(segment, key);
-    return key;
-}
-
 // RFC 6901 section 4: no leading zeros, no sign.
 static bool read_index(const struct segment *segment, size_t *index) {
     if (segment->len == 0 || segment->len > 9 || (segment->len > 1 && segment->text[0] == '0'))
@@ -126,12 +115,12 @@ struct json *pointer_find(const struct json *root, const char *pointer) {
     return value;
 }
 
-static struct json *make_object(struct json *parent, const struct segment *segment) {
-    struct json *object = json_new_object();
-    char *key = unescape(segment);
-    bool made = json_set(parent, key, object); // also frees the value when there is no key
-    free(key);
-    return made ? object : NULL;
+// Takes the value, as json_set does.
+static bool set_member(struct json *object, const struct segment *segment, struct json *value) {
+    AUTO_TEXT key = malloc(segment->len + 1);
+    if (key)
+        unescape_into(segment, key);
+    return json_set(object, key, value);
 }
 
 // The container of the last segment, or NULL; with `make`, missing objects on the path are created.
@@ -144,8 +133,8 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
         if (!*pointer)
             return value;
         struct json *child = child_at(value, last);
-        if (!child && make && json_is(value, JSON_OBJECT))
-            child = make_object(value, last);
+        if (!child && make && json_is(value, JSON_OBJECT) && set_member(value, last, json_new_object()))
+            child = child_at(value, last);
         if (!child)
             return NULL;
         value = child;
@@ -155,12 +144,8 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
 bool pointer_set(struct json *root, const char *pointer, struct json *value) {
     struct segment last = {.text = ""};
     struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
-    if (json_is(parent, JSON_OBJECT)) {
-        char *key = unescape(&last);
-        bool set = json_set(parent, key, value);
-        free(key);
-        return set;
-    }
+    if (json_is(parent, JSON_OBJECT))
+        return set_member(parent, &last, value);
     if (json_is(parent, JSON_ARRAY)) {
         if (last.len == 1 && last.text[0] == '-')
             return json_append(parent, value);
@@ -268,13 +253,9 @@ const char *pointer_step(const char *pattern, const char *key) {
 
 bool pointer_matches(const char *pattern, const char *pointer) {
     while (*pattern && *pointer) {
-        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
-            pattern++;
-            while (*pointer && *pointer != '/')
-                pointer++;
-        } else if (*pattern++ != *pointer++) {
+        struct segment wanted = take_segment(&pattern), found = take_segment(&pointer);
+        if (!is_star(&wanted) && (wanted.len != found.len || memcmp(wanted.text, found.text, found.len) != 0))
             return false;
-        }
     }
     return *pattern == *pointer;
 }
