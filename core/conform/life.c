@@ -71,6 +71,9 @@ static void print_phase(struct life *life) {
 
 // -- the fields of a change --
 
+// The end of a changed field.
+enum end { CARRIED, LEFT_OUT, REMOVED, N_ENDS };
+
 struct pointers {
     size_t count;
     char text[LIST_MAX];
@@ -79,16 +82,19 @@ struct pointers {
 struct spec_change {
     struct life *life;
     const struct json *mirror; // after the change
-    struct pointers carried, left, removed;
+    struct pointers lists[N_ENDS];
 };
 
-static void add_pointer(const struct spec_change *change, struct pointers *list, const char *pointer) {
+static void add_pointer(struct spec_change *change, enum end end, const char *pointer) {
+    struct pointers *list = &change->lists[end];
     size_t len = strlen(list->text);
     if (list->count++ < SHOWN_MAX || change->life->run->verbose)
         snprintf(list->text + len, LIST_MAX - len, "%s%s", len > 0 ? ", " : " ", pointer);
 }
 
-static void print_pointers(struct life *life, const struct pointers *list, const char *words, const char **comma) {
+static void print_pointers(const struct spec_change *change, enum end end, const char *words, const char **comma) {
+    const struct pointers *list = &change->lists[end];
+    struct life *life = change->life;
     if (list->count == 0)
         return;
     buffer_printf(&life->lines, "%s %s%s", *comma, words, list->text);
@@ -109,12 +115,8 @@ static bool is_removed(const wharf_kind *kind, const char *pointer) {
 }
 
 static void sort_out(struct spec_change *change, const char *pointer, const struct json *value) {
-    if (json_equal(pointer_find(change->mirror, pointer), value))
-        add_pointer(change, &change->carried, pointer);
-    else if (is_removed(&change->life->run->now->kind.abi, pointer))
-        add_pointer(change, &change->removed, pointer);
-    else
-        add_pointer(change, &change->left, pointer);
+    enum end end = is_removed(&change->life->run->now->kind.abi, pointer) ? REMOVED : LEFT_OUT;
+    add_pointer(change, json_equal(pointer_find(change->mirror, pointer), value) ? CARRIED : end, pointer);
 }
 
 // Every field that differs in `now`, which is NULL for a field that is gone.
@@ -155,9 +157,9 @@ static void print_change(struct life *life, const struct json *before, const str
     compare_part(&change, before, life->workload, "/metadata/labels");
     compare_part(&change, before, life->workload, "/metadata/annotations");
     const char *comma = "", *message = life->run->answer;
-    print_pointers(life, &change.carried, "carried", &comma);
-    print_pointers(life, &change.left, "left out", &comma);
-    print_pointers(life, &change.removed, "not in mirrors", &comma);
+    print_pointers(&change, CARRIED, "carried", &comma);
+    print_pointers(&change, LEFT_OUT, "left out", &comma);
+    print_pointers(&change, REMOVED, "not in mirrors", &comma);
     bool whole = life->run->verbose || strlen(message) <= MESSAGE_MAX;
     if (message[0] != '\0')
         buffer_printf(&life->lines, "%s \"%.*s%s\"", comma, whole ? (int)strlen(message) : MESSAGE_MAX, message,
@@ -173,7 +175,7 @@ static void carry_on(struct life *life) {
     struct spec_change change = {.life = life, .mirror = life->mirror};
     compare_part(&change, before, life->mirror, "/spec");
     const char *comma = "";
-    print_pointers(life, &change.carried, "now carried", &comma);
+    print_pointers(&change, CARRIED, "now carried", &comma);
     buffer_text(&life->lines, comma);
 }
 

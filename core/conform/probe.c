@@ -329,31 +329,26 @@ static wharf_result probe_call(const struct adapter_invocation *in) {
     return (wharf_result)result;
 }
 
+// The functions of an adapter: member, number, parameters, and the arguments of struct adapter_invocation.
+#define CALL const wharf_call *call
+#define WORKLOAD const wharf_value *workload
+#define MIRROR const wharf_value *mirror
+#define FUNCTIONS(X)                                                                                                   \
+    X(phase, FUNCTION_PHASE, (CALL, WORKLOAD, wharf_phase * out), workload, NULL, NULL, out)                           \
+    X(accept, FUNCTION_ACCEPT, (CALL, WORKLOAD), workload, NULL, NULL, NULL)                                           \
+    X(mirror, FUNCTION_MIRROR, (CALL, WORKLOAD, wharf_value * mirror), workload, NULL, mirror, NULL)                   \
+    X(update, FUNCTION_UPDATE, (CALL, WORKLOAD, MIRROR, wharf_value * desired), workload, mirror, desired, NULL)       \
+    X(status, FUNCTION_STATUS, (CALL, WORKLOAD, MIRROR, wharf_value * object), workload, mirror, object, NULL)         \
+    X(pod_sets, FUNCTION_POD_SETS, (CALL, WORKLOAD, wharf_value * sets), workload, NULL, sets, NULL)
+
 #define PROBE(member, number, parameters, ...)                                                                         \
     static wharf_result probe_##member parameters {                                                                    \
         return probe_call(&(struct adapter_invocation){number, call, __VA_ARGS__});                                    \
     }
-
-PROBE(phase, FUNCTION_PHASE, (const wharf_call *call, const wharf_value *object, wharf_phase *out), object, NULL, NULL,
-      out)
-PROBE(accept, FUNCTION_ACCEPT, (const wharf_call *call, const wharf_value *workload), workload, NULL, NULL, NULL)
-PROBE(mirror, FUNCTION_MIRROR, (const wharf_call *call, const wharf_value *workload, wharf_value *mirror), workload,
-      NULL, mirror, NULL)
-PROBE(update, FUNCTION_UPDATE,
-      (const wharf_call *call, const wharf_value *workload, const wharf_value *mirror, wharf_value *desired), workload,
-      mirror, desired, NULL)
-PROBE(status, FUNCTION_STATUS,
-      (const wharf_call *call, const wharf_value *workload, const wharf_value *mirror, wharf_value *object), workload,
-      mirror, object, NULL)
-PROBE(pod_sets, FUNCTION_POD_SETS, (const wharf_call *call, const wharf_value *workload, wharf_value *sets), workload,
-      NULL, sets, NULL)
+FUNCTIONS(PROBE)
 
 void probe_kind(struct tested *tested) {
     wharf_kind *kind = &tested->kind.abi;
-    kind->phase = kind->phase ? probe_phase : NULL;
-    kind->accept = kind->accept ? probe_accept : NULL;
-    kind->mirror = kind->mirror ? probe_mirror : NULL;
-    kind->update = kind->update ? probe_update : NULL;
-    kind->status = kind->status ? probe_status : NULL;
-    kind->pod_sets = kind->pod_sets ? probe_pod_sets : NULL;
+#define REPLACED(member, ...) kind->member = kind->member ? probe_##member : NULL;
+    FUNCTIONS(REPLACED)
 }

@@ -289,22 +289,28 @@ enum what {
 static const struct {
     enum rule rule;
     const char *words;
+    size_t path; // number of the argument; 0: none
 } kinds_of_calls[] = {
-    [READS_CLOCK] = {RULE_CLOCK, "reads a clock"},
-    [DRAWS_RANDOM] = {RULE_CLOCK, "draws a random number"},
-    [OPENS] = {RULE_IO, "opens a file"},
-    [OPENS_AT] = {RULE_IO, "opens a file"},
-    [CONNECTS] = {RULE_IO, "uses the network"},
-    [WAITS] = {RULE_IO, "waits"},
-    [STARTS_THREAD] = {RULE_THREADS, "starts a thread"},
-    [STARTS_PROCESS] = {RULE_THREADS, "starts a process"},
-    [STARTS_PIPE] = {RULE_THREADS, "starts a process"},
-    [SETS_SIGNAL] = {RULE_THREADS, "sets a signal handler"},
-    [SETS_ACTION] = {RULE_THREADS, "sets a signal handler"},
+    [READS_CLOCK] = {RULE_CLOCK, "reads a clock", 0},
+    [DRAWS_RANDOM] = {RULE_CLOCK, "draws a random number", 0},
+    [OPENS] = {RULE_IO, "opens a file", 1},
+    [OPENS_AT] = {RULE_IO, "opens a file", 2},
+    [CONNECTS] = {RULE_IO, "uses the network", 0},
+    [WAITS] = {RULE_IO, "waits", 0},
+    [STARTS_THREAD] = {RULE_THREADS, "starts a thread", 0},
+    [STARTS_PROCESS] = {RULE_THREADS, "starts a process", 0},
+    [STARTS_PIPE] = {RULE_THREADS, "starts a process", 0},
+    [SETS_SIGNAL] = {RULE_THREADS, "sets a signal handler", 0},
+    [SETS_ACTION] = {RULE_THREADS, "sets a signal handler", 0},
 };
 
-static void report(enum what what, const char *name, const char *path) {
+// All arguments of these functions are integers and pointers, which can be passed on in any number.
+typedef long word;
+typedef word any_function(word a, word b, word c, word d, word e, word f);
+
+static void report(enum what what, const char *name, word a, word b) {
     struct run *run = state.run;
+    const char *path = (const char *)(const word[]){0, a, b}[kinds_of_calls[what].path];
     if (run->crowded)
         return; // reported often enough
     if (state.now != run->now)
@@ -316,20 +322,12 @@ static void report(enum what what, const char *name, const char *path) {
                kinds_of_calls[what].words, name, path ? "\"" : "", path ? path : "", path ? "\"" : "");
 }
 
-// All arguments of these functions are integers and pointers, which can be passed on in any number.
-typedef long word;
-typedef word any_function(word a, word b, word c, word d, word e, word f);
-
 static any_function *next_one(const char *name, any_function **known) {
     if (!*known) {
         void *found = dlsym(RTLD_NEXT, name);
         *known = (any_function *)found;
     }
     return *known;
-}
-
-static const char *path_of(enum what what, word a, word b) {
-    return what == OPENS ? (const char *)a : what == OPENS_AT ? (const char *)b : NULL;
 }
 
 // Other names avoid conflicts with the declarations in libc's headers.
@@ -340,7 +338,7 @@ static const char *path_of(enum what what, word a, word b) {
         static any_function *known;                                                                                    \
         bool foreign = is_foreign(__builtin_return_address(0));                                                        \
         if (foreign && ((what) != SETS_ACTION || b != 0))                                                              \
-            report(what, #symbol, path_of(what, a, b));                                                                \
+            report(what, #symbol, a, b);                                                                               \
         if (foreign && ((what) == STARTS_PROCESS || (what) == STARTS_PIPE)) {                                          \
             errno = EPERM;                                                                                             \
             return (what) == STARTS_PROCESS ? -1 : 0;                                                                  \
