@@ -138,66 +138,95 @@ struct error *trust_owner_check(const char *path, const char *what, const struct
     return NULL;
 }
 
-// `path` is absolute; the target of each symlink replaces the symlink.
+// `done` is the resolved part of the path, without symlinks; `rest` is the remainder.
 struct folder_walk {
-    char path[PATH_MAX];
+    char done[PATH_MAX];
+    char rest[PATH_MAX];
     int links;
     bool sticky_holds; // the file may be in a sticky folder itself
 };
 
-// Replaces a symlink, which ends before `rest`, by its target.
-static struct error *follow(struct folder_walk *walk, const char *link, const char *rest) {
+// Removes the next component from the rest; false at the end.
+static bool next_name(struct folder_walk *walk, char name[NAME_MAX + 1]) {
+    const char *from = walk->rest + strspn(walk->rest, "/");
+    size_t len = strcspn(from, "/");
+    if (len == 0 || len > NAME_MAX)
+        return false;
+    memcpy(name, from, len);
+    name[len] = '\0';
+    memmove(walk->rest, from + len, strlen(from + len) + 1);
+    return true;
+}
+
+// Prepends the target of a symlink to the rest.
+static struct error *follow(struct folder_walk *walk, const char *link) {
     char target[PATH_MAX];
     ssize_t len = readlink(link, target, sizeof(target) - 1);
     if (len <= 0)
         return error_new(ERROR_IO, "%s: cannot read the symlink: %s", link, strerror(errno));
     target[len] = '\0';
-    int folder = target[0] == '/' ? 0 : (int)(strrchr(link, '/') + 1 - link);
-    AUTO_TEXT path = text_format("%.*s%s%s", folder, link, target, rest);
-    if (!path)
+    AUTO_TEXT rest = text_format("%s/%s", target, walk->rest);
+    if (!rest)
         return error_no_memory();
-    if (strlen(path) >= sizeof(walk->path) || ++walk->links > MAX_LINKS)
+    if (strlen(rest) >= sizeof(walk->rest) || ++walk->links > MAX_LINKS)
         return error_new(ERROR_REFUSED, "%s: too many symlinks, or the path is too long", link);
-    text_copy(walk->path, sizeof(walk->path), path);
+    text_copy(walk->rest, sizeof(walk->rest), rest);
+    if (target[0] == '/')
+        walk->done[0] = '\0';
     return NULL;
 }
 
-// Checks the part of the path before *end, which is 0 afterwards if the path is another one now.
-static struct error *check_part(struct folder_walk *walk, size_t *end) {
-    const char *rest = walk->path + *end;
-    AUTO_TEXT part = strndup(walk->path, *end > 0 ? *end : 1);
-    struct stat info;
-    if (!part)
-        return error_no_memory();
-    if (lstat(part, &info) != 0)
-        return error_new(code_of(errno), "%s: %s", part, strerror(errno));
-    if (S_ISLNK(info.st_mode)) {
-        *end = 0;
-        TRY(trust_owner_check(part, "symlink", &info));
-        return follow(walk, part, rest);
+// Whether another folder comes before the file.
+static bool has_more(const struct folder_walk *walk) {
+    const char *next = walk->rest + strspn(walk->rest, "/");
+    const char *slash = strchr(next, '/');
+    return slash && slash[strspn(slash, "/")] != '\0';
+}
+
+static struct error *step(struct folder_walk *walk, const char *name) {
+    if (strcmp(name, ".") == 0)
+        return NULL;
+    if (strcmp(name, "..") == 0) {
+        char *slash = strrchr(walk->done, '/');
+        if (slash)
+            *slash = '\0';
+        return NULL;
     }
+    AUTO_TEXT path = text_format("%s/%s", walk->done, name);
+    if (!path)
+        return error_no_memory();
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return error_new(code_of(errno), "%s: %s", path, strerror(errno));
+    if (S_ISLNK(info.st_mode)) {
+        TRY(trust_owner_check(path, "symlink", &info));
+        return follow(walk, path);
+    }
+    if (strlen(path) >= sizeof(walk->done))
+        return error_new(ERROR_REFUSED, "%s: the path is too long", path);
+    text_copy(walk->done, sizeof(walk->done), path);
     if (!S_ISDIR(info.st_mode))
         return NULL;
     // In a sticky folder like /tmp only the owner of a file can replace it (inode(7), S_ISVTX), and the next component
     // must be owned by root or the current user.
-    const char *slash = strchr(rest + strspn(rest, "/"), '/');
-    bool more = slash && slash[strspn(slash, "/")] != '\0'; // another folder comes before the file
-    if ((info.st_mode & S_ISVTX) != 0 && (walk->sticky_holds || more))
+    if ((info.st_mode & S_ISVTX) != 0 && (walk->sticky_holds || has_more(walk)))
         info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
-    return trust_owner_check(part, "folder", &info);
+    return trust_owner_check(path, "folder", &info);
 }
 
 // To the end of an absolute path.
 static struct error *run(struct folder_walk *walk, const char *path) {
-    if (strlen(path) >= sizeof(walk->path))
+    char name[NAME_MAX + 1];
+    struct stat root;
+    if (strlen(path) >= sizeof(walk->rest))
         return error_new(ERROR_REFUSED, "%s: the path is too long", path);
-    text_copy(walk->path, sizeof(walk->path), path);
-    TRY(check_part(walk, &(size_t){0}));
-    for (size_t at = strspn(walk->path, "/"); walk->path[at] != '\0'; at += strspn(walk->path + at, "/")) {
-        at += strcspn(walk->path + at, "/");
-        TRY(check_part(walk, &at));
-    }
-    return NULL;
+    text_copy(walk->rest, sizeof(walk->rest), path);
+    if (stat("/", &root) != 0)
+        return error_new(ERROR_IO, "/: %s", strerror(errno));
+    struct error *error = trust_owner_check("/", "folder", &root);
+    while (!error && next_name(walk, name))
+        error = step(walk, name);
+    return error;
 }
 
 struct error *trust_file_check(const char *path) {
@@ -221,6 +250,6 @@ struct error *trust_file_check(const char *path) {
 struct error *trust_folders_check(const char *path, char **resolved) {
     struct folder_walk walk = {.links = 0};
     TRY(run(&walk, path));
-    *resolved = realpath(path, NULL);
-    return *resolved ? NULL : error_new(code_of(errno), "%s: %s", path, strerror(errno));
+    *resolved = strdup(walk.done[0] == '\0' ? "/" : walk.done);
+    return !*resolved ? error_no_memory() : NULL;
 }
