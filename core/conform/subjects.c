@@ -107,23 +107,27 @@ static bool set_pattern(struct json *root, const char *pattern, const char *key,
     return true;
 }
 
+static bool set_numbers(struct json *root, const char *const *patterns, int64_t number) {
+    bool done = true;
+    for (; patterns && *patterns; patterns++)
+        done &= set_pattern(root, *patterns, "name", json_new_int64(number));
+    return done;
+}
+
 static bool set_fields(const wharf_kind *kind, struct json *object) {
     static const char template[] = "{\"metadata\":{\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":"
                                    "\"main\",\"image\":\"example.com/image\"}]}}";
     bool done = true;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
         done &= set_pattern(object, pods->templates, "name", parsed(template));
-        for (const char *const *count = pods->counts; count && *count; count++)
-            done &= set_pattern(object, *count, "name", json_new_int64(2));
+        done &= set_numbers(object, pods->counts, 2);
     }
     if (kind->suspend)
         done &= set_pattern(object, kind->suspend, "name",
                             kind->suspend_value ? json_new_string(kind->suspend_value) : json_new_bool(false));
     for (const wharf_carried *carried = kind->carried; carried && carried->pointer; carried++)
         done &= set_pattern(object, carried->pointer, carried->key ? carried->key : "name", json_new_int64(1));
-    for (const char *const *removed = kind->removed; removed && *removed; removed++)
-        done &= set_pattern(object, *removed, "name", json_new_int64(1));
-    return done;
+    return done && set_numbers(object, kind->removed, 1);
 }
 
 // The array of a rule about conditions, with one condition; or the string of one about a string.
@@ -149,13 +153,12 @@ static bool set_status_fields(const wharf_kind *kind, struct json *wrapper) {
         done &= set_pattern(wrapper, kind->observed_generation, "name", json_new_int64(1));
     if (kind->finished_at)
         done &= set_pattern(wrapper, kind->finished_at, "name", json_new_string(TIME));
-    for (const char *const *removed = kind->status_removed; removed && *removed; removed++)
-        done &= set_pattern(wrapper, *removed, "name", json_new_int64(1));
-    return done;
+    return done && set_numbers(wrapper, kind->status_removed, 1);
 }
 
 static bool generate_states(const struct kind *kind, struct subject *subject) {
-    AUTO_JSON empty = json_new_object(), *all = parsed("{\"status\":{}}");
+    AUTO_JSON empty = json_new_object();
+    AUTO_JSON all = parsed("{\"status\":{}}");
     bool done = all && add_state(subject, "an empty one", empty, false) && set_status_fields(&kind->abi, all);
     for (const wharf_phase_rule *rule = kind->abi.phases; done && rule && rule->pointer; rule++) {
         AUTO_JSON one = parsed("{\"status\":{}}");
@@ -206,7 +209,8 @@ static bool add_steps(struct subject *subject, const struct document *object, co
 
 static struct error *make_one(struct tested *tested, const struct document *document,
                               const struct documents *documents) {
-    AUTO_JSON object = json_copy(document->value), *status = json_detach(object, "status");
+    AUTO_JSON object = json_copy(document->value);
+    AUTO_JSON status = json_detach(object, "status");
     if (!object || !prepare_object(&tested->kind, object))
         return error_new(ERROR_INVALID, "%s: cannot add metadata to the object, or %s", document->source,
                          tested->kind.abi.managed_by);
