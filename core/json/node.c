@@ -54,7 +54,7 @@ static bool grow(struct arena *arena, size_t size) {
     return true;
 }
 
-void *arena_take(struct arena *arena, size_t size) {
+static void *arena_take(struct arena *arena, size_t size) {
     size = ALIGN(size);
     if (size > arena->left && !grow(arena, size))
         return NULL;
@@ -109,7 +109,8 @@ void node_note_foreign(const cJSON *container, const cJSON *node) {
         atomic_store_explicit(&node_arena(container)->mixed, true, memory_order_relaxed);
 }
 
-bool node_goes_with_arena(const cJSON *node) {
+// True if all descendants are in the arena that the node holds, so freeing it needs no traversal.
+static bool goes_with_arena(const cJSON *node) {
     return node_has(node, NODE_HOLDS_ARENA) && !atomic_load_explicit(&node_arena(node)->mixed, memory_order_relaxed);
 }
 
@@ -179,7 +180,7 @@ static void drop_arenas(cJSON *held) {
 void node_free(cJSON *node) {
     cJSON *held = NULL;
     while (node) {
-        if (node->child && !node_goes_with_arena(node)) {
+        if (node->child && !goes_with_arena(node)) {
             node->child->prev->next = node->next;
             node->next = node->child;
         }

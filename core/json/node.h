@@ -118,7 +118,6 @@ static inline void node_set_index(cJSON *container, struct index *index) {
 // Room for about `size` bytes of nodes. A full arena grows by `more`, then by twice that, and so on. A new arena has no
 // holder. NULL when out of memory.
 struct arena *arena_new(size_t size, size_t more);
-void *arena_take(struct arena *arena, size_t size);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last holder frees the arena
@@ -130,8 +129,6 @@ void node_hold_arena(cJSON *node);
 
 // Must be called when `node` is added to `container`, or, with NULL, when `container` gets a separately allocated key.
 void node_note_foreign(const cJSON *container, const cJSON *node);
-// True if all descendants are in the arena that the node holds, so freeing it needs no traversal.
-bool node_goes_with_arena(const cJSON *node);
 
 // The memory that a node takes, rounded as an arena does.
 static inline size_t node_size(size_t key_size, size_t text_size) {

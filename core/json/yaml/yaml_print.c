@@ -48,12 +48,6 @@ static bool emit_text(yaml_emitter_t *emitter, const char *text, size_t len, boo
     return emit_scalar(emitter, text, len, style_of(text, len, is_key));
 }
 
-static bool emit_string(yaml_emitter_t *emitter, const struct json *value) {
-    size_t len;
-    AUTO_TEXT text = json_string_copy(value, &len);
-    return text && emit_text(emitter, text, len, false);
-}
-
 static bool emit_container(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
     yaml_event_t event;
     bool object = node_type(node) == cJSON_Object;
@@ -77,6 +71,8 @@ static bool emit_word(yaml_emitter_t *emitter, const char *word) {
 
 static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
     const struct json *value = node_json_const(node);
+    size_t len = 0;
+    AUTO_TEXT text = json_string_copy(value, &len);
     switch (json_type(value)) {
     case JSON_NULL:
         return emit_word(emitter, "null");
@@ -85,7 +81,7 @@ static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth)
     case JSON_NUMBER:
         return emit_word(emitter, json_number_text(value));
     case JSON_STRING:
-        return emit_string(emitter, value);
+        return text && emit_text(emitter, text, len, false);
     case JSON_ARRAY:
     case JSON_OBJECT:
         return emit_container(emitter, node, depth);
