@@ -371,27 +371,15 @@ static void retry(struct series *series, int64_t now_ns) {
 
 static void handle_answer(struct series *series, int64_t now_ns) {
     series->answered = false;
-    switch (series->reason) {
-    case REASON_OK:
-    case REASON_ALREADY_EXISTS: // from an earlier try with the same name
+    if (series->reason == REASON_OK || series->reason == REASON_ALREADY_EXISTS) { // from an earlier try with the name
         handle_written(series, now_ns);
-        break;
-    case REASON_NOT_SENT:
-    case REASON_UNKNOWN_OUTCOME:
-    case REASON_SERVER_ERROR:
-    case REASON_TOO_MANY:
+    } else if (reason_is_transient(series->reason)) {
         retry(series, now_ns);
-        break;
-    case REASON_NOT_FOUND:
-        if (series->created) { // the Event has expired on the server; recreated with the current count
-            series->created = false;
-            series->tries = 0;
-            set_timer(series, now_ns);
-            break;
-        }
-        forget(series);
-        break;
-    default:
+    } else if (series->reason == REASON_NOT_FOUND && series->created) {
+        series->created = false; // the Event has expired on the server; recreated with the current count
+        series->tries = 0;
+        set_timer(series, now_ns);
+    } else {
         forget(series);
     }
 }

@@ -47,6 +47,11 @@ bool reason_is_permanent(enum reason reason) {
     return reasons[reason].permanent;
 }
 
+bool reason_is_transient(enum reason reason) {
+    return reason == REASON_NOT_SENT || reason == REASON_UNKNOWN_OUTCOME || reason == REASON_TOO_MANY ||
+           reason == REASON_SERVER_ERROR;
+}
+
 const char *contact_name(enum contact contact) {
     static const char *const names[CONTACTS] = {[CONTACT_UNKNOWN] = "unknown",
                                                 [CONTACT_GOOD] = "good",

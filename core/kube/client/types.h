@@ -49,6 +49,8 @@ enum reason {
 const char *reason_text(enum reason reason); // "AlreadyExists"
 // The same request fails until rights, quotas, the configuration or the request change.
 bool reason_is_permanent(enum reason reason);
+// The same request may succeed later, without any change.
+bool reason_is_transient(enum reason reason);
 // Missing rights: an optional request is not repeated soon.
 bool reason_is_refusal(enum reason reason);
 

@@ -34,12 +34,12 @@ void reflector_ignore_object(void *ctx, struct object *object);
 void reflector_ignore_version(void *ctx, const char *version);
 
 struct reflector_options {
-    const char *cluster;         // for log lines
-    const char *group, *plural;  // copied, like all strings here
-    const char *const *versions; // acceptable versions, preferred first, NULL-terminated
+    const char *cluster;         // for log lines; texts are copied
+    const char *group, *plural;  // "" for core
     const char *label_selector;  // NULL: none
     const char *field_selector;  // NULL: none
     const char *namespace_;      // NULL or "": all
+    const char *const *versions; // acceptable versions, preferred first, at least one; NULL-terminated; not copied
     bool cluster_scoped;
     bool metadata;                // of objects, metadata is enough (PartialObjectMetadata); a server may send more
     bool from_now;                // lists are not passed on, only later changes
