@@ -93,25 +93,18 @@ static struct error *wait_for_credentials(struct curl_transport *transport, cons
 // The handle of an exchange has all options; its callbacks are for requests.
 static CURL *make_handle(struct curl_transport *transport, struct tunnel *tunnel) {
     struct exchange *exchange = exchange_new(transport, &(const struct http_request){.path = "/"});
-    CURL *easy = exchange && exchange_prepare(exchange) ? curl_easy_duphandle(exchange->easy) : NULL;
+    CURL *easy = exchange && options_of_credentials(exchange) ? curl_easy_duphandle(exchange->easy) : NULL;
     if (exchange)
         exchange_recycle(exchange);
     if (!easy)
         return NULL;
-    bool ok = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HEADERDATA, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_WRITEDATA, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_PRIVATE, NULL) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, tunnel->detail) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)tunnel->stop) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, (long)(*transport->proxy != '\0')) == CURLE_OK &&
-              curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK;
-    if (ok)
+    if (SET(easy, CURLOPT_HTTPHEADER, NULL) && SET(easy, CURLOPT_HEADERFUNCTION, NULL) &&
+        SET(easy, CURLOPT_HEADERDATA, NULL) && SET(easy, CURLOPT_WRITEFUNCTION, NULL) &&
+        SET(easy, CURLOPT_WRITEDATA, NULL) && SET(easy, CURLOPT_PREREQFUNCTION, NULL) &&
+        SET(easy, CURLOPT_PRIVATE, NULL) && SET(easy, CURLOPT_ERRORBUFFER, tunnel->detail) &&
+        SET(easy, CURLOPT_XFERINFOFUNCTION, on_progress) &&
+        SET(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)tunnel->stop) && SET(easy, CURLOPT_NOPROGRESS, 0L) &&
+        SET(easy, CURLOPT_HTTPPROXYTUNNEL, (long)(*transport->proxy != '\0')) && SET(easy, CURLOPT_CONNECT_ONLY, 1L))
         return easy;
     curl_easy_cleanup(easy);
     return NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for libcurl's sockets, and running only the exchanges with a ready socket or a due timeout
+// The multi handle: waiting for libcurl's sockets, and running only the exchanges with a ready socket or a due timeout
 // (curl_internal.h). docs/architecture.md says why not with curl_multi_perform.
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -15,42 +15,30 @@
 // libcurl does not wait for connections kept for reuse. Closing them is the first sign of a server's end, since open
 // streams may go on for a minute.
 #define IDLE_EVENTS POLLRDHUP
+// More than the requests in flight and the streams of all kinds: with fewer, libcurl closes those that become idle, and
+// each further request has a handshake.
+#define MAX_CONNECTIONS 512L
+#define SET_MULTI(option, value) (curl_multi_setopt(transport->multi, option, value) == CURLM_OK)
 
-bool events_open(struct curl_transport *transport) {
-    transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return transport->wake_fd >= 0;
-}
-
-void events_close(struct curl_transport *transport) {
-    if (transport->wake_fd >= 0)
-        close(transport->wake_fd);
-    free(transport->polled);
-}
-
-static struct pollfd *find_socket(struct pool *pool, curl_socket_t fd) {
-    for (size_t i = 0; i < pool->n_sockets; i++)
-        if (pool->sockets[i].fd == fd)
-            return &pool->sockets[i];
+static struct pollfd *find_socket(struct curl_transport *transport, curl_socket_t fd) {
+    for (size_t i = 0; i < transport->n_sockets; i++)
+        if (transport->sockets[i].fd == fd)
+            return &transport->sockets[i];
     return NULL;
 }
 
-static struct pollfd *add_socket(struct pool *pool, curl_socket_t fd) {
-    if (!array_reserve(&pool->sockets, &pool->cap_sockets, pool->n_sockets + 1, sizeof *pool->sockets))
+static struct pollfd *add_socket(struct curl_transport *transport, curl_socket_t fd) {
+    size_t count = transport->n_sockets;
+    if (!array_reserve(&transport->sockets, &transport->cap_sockets, count + 1, sizeof *transport->sockets))
         return NULL;
-    struct pollfd *added = &pool->sockets[pool->n_sockets++];
-    *added = (struct pollfd){.fd = fd};
-    return added;
+    transport->sockets[transport->n_sockets++] = (struct pollfd){.fd = fd};
+    return &transport->sockets[count];
 }
 
-static void remove_socket(struct pool *pool, curl_socket_t fd) {
-    struct pollfd *socket = find_socket(pool, fd);
+void multi_forget(struct curl_transport *transport, int fd) {
+    struct pollfd *socket = find_socket(transport, fd);
     if (socket)
-        *socket = pool->sockets[--pool->n_sockets];
-}
-
-void events_closed(struct curl_transport *transport, int fd) {
-    if (transport->pool)
-        remove_socket(transport->pool, fd);
+        *socket = transport->sockets[--transport->n_sockets];
 }
 
 // Not one of the resolver's, which libcurl closes without a word.
@@ -63,44 +51,54 @@ static bool is_connection(curl_socket_t fd) {
 // libcurl's CURLMOPT_SOCKETFUNCTION.
 static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *unused) {
     (void)easy, (void)unused;
-    struct pool *pool = context;
-    struct pollfd *socket = find_socket(pool, fd);
+    struct curl_transport *transport = context;
+    struct pollfd *socket = find_socket(transport, fd);
     if (what == CURL_POLL_REMOVE) {
         if (socket && is_connection(fd))
             socket->events = IDLE_EVENTS;
         else
-            remove_socket(pool, fd);
+            multi_forget(transport, fd);
         return 0;
     }
-    if (!socket && !(socket = add_socket(pool, fd))) {
-        pool->failed = true; // no poll of the socket is possible
+    if (!socket && !(socket = add_socket(transport, fd))) {
+        transport->failed = true; // no poll of the socket is possible
         return 0;
     }
     socket->events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));
     return 0;
 }
 
-bool events_attach(struct pool *pool) {
-    return curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, on_interest) == CURLM_OK &&
-           curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool) == CURLM_OK;
+bool multi_open(struct curl_transport *transport) {
+    if (transport->multi)
+        return true;
+    transport->multi = curl_multi_init();
+    return transport->multi && SET_MULTI(CURLMOPT_SOCKETFUNCTION, on_interest) &&
+           SET_MULTI(CURLMOPT_SOCKETDATA, transport) && SET_MULTI(CURLMOPT_PIPELINING, CURLPIPE_NOTHING) &&
+           SET_MULTI(CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS);
 }
 
-static long next_timeout(struct pool *pool) {
+void multi_close(struct curl_transport *transport) {
+    curl_multi_cleanup(TAKE(transport->multi));
+    transport->n_sockets = 0;
+    transport->failed = false;
+}
+
+static long next_timeout(struct curl_transport *transport) {
     long timeout_ms = -1;
-    if (pool && curl_multi_timeout(pool->multi, &timeout_ms) != CURLM_OK)
-        pool->failed = true;
+    if (transport->multi && curl_multi_timeout(transport->multi, &timeout_ms) != CURLM_OK)
+        transport->failed = true;
     return timeout_ms;
 }
 
-static void run(struct pool *pool, curl_socket_t fd, int ready) {
+static void run(struct curl_transport *transport, curl_socket_t fd, int ready) {
     int running;
-    if (curl_multi_socket_action(pool->multi, fd, ready, &running) != CURLM_OK)
-        pool->failed = true;
+    if (curl_multi_socket_action(transport->multi, fd, ready, &running) != CURLM_OK)
+        transport->failed = true;
 }
 
-void events_run_due(struct pool *pool) {
-    if (next_timeout(pool) == 0)
-        run(pool, CURL_SOCKET_TIMEOUT, 0);
+void multi_run_due(struct curl_transport *transport) {
+    if (next_timeout(transport) == 0)
+        run(transport, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int milliseconds(int64_t wait_ns) {
@@ -122,21 +120,21 @@ static int ready_of(const struct pollfd *socket) {
 }
 
 // libcurl would notice at the next use.
-static void end_idle(struct pool *pool, curl_socket_t fd) {
-    const struct pollfd *socket = find_socket(pool, fd);
+static void end_idle(struct curl_transport *transport, curl_socket_t fd) {
+    const struct pollfd *socket = find_socket(transport, fd);
     if (!socket || socket->events != IDLE_EVENTS)
         return;
-    remove_socket(pool, fd);
-    pool->transport->closed = true;
+    multi_forget(transport, fd);
+    transport->closed = true;
 }
 
-// `polled` are copies of the pool's: each call may change the pool's own.
-static void run_ready(struct pool *pool, const struct pollfd *polled, size_t count) {
+// `polled` are copies of the transport's: each call may change the transport's own.
+static void run_ready(struct curl_transport *transport, const struct pollfd *polled, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (polled[i].revents && polled[i].events == IDLE_EVENTS)
-            end_idle(pool, polled[i].fd);
+            end_idle(transport, polled[i].fd);
         else if (polled[i].revents)
-            run(pool, polled[i].fd, ready_of(&polled[i]));
+            run(transport, polled[i].fd, ready_of(&polled[i]));
 }
 
 // True: another thread woke this one.
@@ -146,23 +144,22 @@ static bool wait_for_wakeup(struct curl_transport *transport, int timeout_ms) {
 }
 
 static bool wait_for_all(struct curl_transport *transport, int timeout_ms) {
-    struct pool *pool = transport->pool;
-    size_t count = pool ? pool->n_sockets : 0;
+    size_t count = transport->n_sockets;
     if (!array_reserve(&transport->polled, &transport->cap_polled, 1 + count, sizeof *transport->polled))
         return wait_for_wakeup(transport, earlier(timeout_ms, NO_MEMORY_NS / CLOCK_MS));
     struct pollfd *polled = transport->polled;
     polled[0] = (struct pollfd){.fd = transport->wake_fd, .events = POLLIN};
     for (size_t i = 0; i < count; i++)
-        polled[1 + i] = pool->sockets[i];
+        polled[1 + i] = transport->sockets[i];
     bool ready = poll(polled, (nfds_t)(1 + count), timeout_ms) > 0;
     transport->now_ns = clock_now().mono_ns;
     if (ready)
-        run_ready(pool, polled + 1, count);
+        run_ready(transport, polled + 1, count);
     return ready && polled[0].revents;
 }
 
-void events_wait(struct curl_transport *transport, int64_t wait_ns) {
-    int timeout_ms = earlier(milliseconds(wait_ns), next_timeout(transport->pool));
+void multi_wait(struct curl_transport *transport, int64_t wait_ns) {
+    int timeout_ms = earlier(milliseconds(wait_ns), next_timeout(transport));
     uint64_t wakeups;
     if (wait_for_all(transport, timeout_ms) && read(transport->wake_fd, &wakeups, sizeof wakeups) < 0)
         wakeups = 0; // already read
