@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and credentials of an endpoint (kubeconfig.h).
+// Checks and credentials of an endpoint, also of a pod's own (kubeconfig.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
@@ -14,13 +14,15 @@
 
 // Far larger than any token that etcd and header limits allow.
 #define TOKEN_MAX ((size_t)64 * 1024)
+#define FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
+#define NAMESPACE_MAX ((size_t)1024)
 
 struct endpoint *endpoint_hold(struct endpoint *endpoint) {
     atomic_fetch_add(&endpoint->more, 1);
     return endpoint;
 }
 
-void endpoint_source_free(struct endpoint_source *source) {
+static void free_source(struct endpoint_source *source) {
     if (!source)
         return;
     free(source->paths);
@@ -42,8 +44,12 @@ void endpoint_free(struct endpoint *endpoint) {
         free(texts[i]);
     text_list_free(endpoint->impersonation);
     exec_plugin_free(endpoint->exec);
-    endpoint_source_free(endpoint->source);
+    free_source(endpoint->source);
     free(endpoint);
+}
+
+void endpoint_cleanup(struct endpoint **endpoint) {
+    endpoint_free(*endpoint);
 }
 
 bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b) {
@@ -130,4 +136,47 @@ struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token
     *token = TAKE(found.token);
     exec_credential_clear(&found);
     return error;
+}
+
+// The credentials of a pod (k8s.io/client-go/rest InClusterConfig).
+
+// The file is optional: without it, no namespace is set.
+static struct error *read_namespace(const char *path, char **out) {
+    AUTO_BUFFER(content, NAMESPACE_MAX);
+    struct error *error = text_read_file(path, NAMESPACE_MAX, &content);
+    if (error && error->code == ERROR_NOT_FOUND) {
+        error_free(error);
+        return NULL;
+    }
+    TRY(error);
+    *out = strndup(content.data, strcspn(content.data, " \t\r\n"));
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *fill_in_cluster(const char *root, const char *host, const char *port, struct endpoint *endpoint) {
+    const char *open = strchr(host, ':') ? "[" : "";
+    AUTO_TEXT namespace_file = text_format("%s" FOLDER "/namespace", root);
+    endpoint->server = text_format("https://%s%s%s:%s", open, host, *open ? "]" : "", port);
+    endpoint->description = strdup("in-cluster");
+    endpoint->token_file = text_format("%s" FOLDER "/token", root);
+    endpoint->ca_file = text_format("%s" FOLDER "/ca.crt", root);
+    if (!namespace_file || !endpoint->server || !endpoint->description || !endpoint->token_file || !endpoint->ca_file)
+        return error_no_memory();
+    AUTO_TEXT token = NULL;
+    TRY(endpoint_token(endpoint, &token));
+    TRY(certs_read_file(endpoint->ca_file, &endpoint->ca_pem));
+    TRY(error_wrap(certs_check_certificates(endpoint->ca_pem), "%s", endpoint->ca_file));
+    return read_namespace(namespace_file, &endpoint->namespace_);
+}
+
+struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out) {
+    const char *host = getenv("KUBERNETES_SERVICE_HOST");
+    const char *port = getenv("KUBERNETES_SERVICE_PORT");
+    if (!host || !*host || !port || !*port)
+        return error_new(ERROR_NOT_FOUND, "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not "
+                                          "set, expected them or a kubeconfig");
+    AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
+    TRY(error_wrap(endpoint ? fill_in_cluster(root, host, port, endpoint) : error_no_memory(), "in-cluster"));
+    *out = TAKE(endpoint);
+    return NULL;
 }

@@ -2,9 +2,9 @@
 // From kubeconfig files to an endpoint: one file, or several merged (kubeconfig.h).
 #include "core/kube/kubeconfig/kubeconfig.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
-#include "core/kube/kubeconfig/kubeconfig_sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,25 +67,14 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
     return entry_copy(&context, "namespace", NULL, &endpoint->namespace_);
 }
 
-static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
-                                   const struct exec_policy *policy, struct endpoint **out) {
-    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
-    if (!endpoint)
-        return error_no_memory();
-    struct error *error = read_context(config, context, policy, endpoint);
-    if (error) {
-        endpoint_free(endpoint);
-        return error;
-    }
-    *out = endpoint;
-    return NULL;
-}
-
 struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
                                const struct exec_policy *policy, struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
-    TRY(kubeconfig_add_text(&config, name, text, len));
-    return make_endpoint(&config, context, policy, out);
+    AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
+    TRY(endpoint ? kubeconfig_add_text(&config, name, text, len) : error_no_memory());
+    TRY(read_context(&config, context, policy, endpoint));
+    *out = TAKE(endpoint);
+    return NULL;
 }
 
 static bool was_added(const struct kubeconfig *config, const char *path) {
@@ -150,19 +139,11 @@ static struct error *make_source(const char *paths, bool list, const char *conte
 static struct error *load(const char *paths, bool list, const char *context, const struct exec_policy *policy,
                           struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
-    struct endpoint_source *source = NULL;
-    struct endpoint *endpoint = NULL;
-    struct error *error = make_source(paths, list, context, policy, &source);
-    if (!error)
-        error = list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false);
-    if (!error)
-        error = make_endpoint(&config, context, policy, &endpoint);
-    if (error) {
-        endpoint_source_free(source);
-        return error;
-    }
-    endpoint->source = source;
-    *out = endpoint;
+    AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
+    TRY(endpoint ? make_source(paths, list, context, policy, &endpoint->source) : error_no_memory());
+    TRY(list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false));
+    TRY(read_context(&config, context, policy, endpoint));
+    *out = TAKE(endpoint);
     return NULL;
 }
 

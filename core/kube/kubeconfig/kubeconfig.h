@@ -43,7 +43,8 @@ struct endpoint {
 
 // Drops a reference; the last one frees the endpoint. NULL is fine.
 void endpoint_free(struct endpoint *endpoint);
-void endpoint_source_free(struct endpoint_source *source); // NULL is fine
+void endpoint_cleanup(struct endpoint **endpoint);
+#define AUTO_ENDPOINT __attribute__((cleanup(endpoint_cleanup))) struct endpoint *
 
 // True: the endpoint's kubeconfig files were changed or replaced since the last read. False without a source.
 bool endpoint_is_outdated(const struct endpoint *endpoint);

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
-#include "core/kube/kubeconfig/kubeconfig_sections.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,22 +38,14 @@ static struct error *check_mode(const struct kubeconfig_entry *exec, const struc
 }
 
 static struct error *read_args(const struct kubeconfig_entry *exec, struct exec_plugin *plugin) {
-    char **given;
-    TRY(entry_list(exec, "args", &given));
-    size_t count = 0;
-    while (given[count])
-        count++;
-    char **args = realloc(given, (count + 2) * sizeof *args);
-    plugin->args = args ? args : given;
-    if (!args)
-        return error_no_memory();
-    memmove(args + 1, args, (count + 1) * sizeof *args);
-    args[0] = strdup(plugin->command);
-    if (args[0])
-        return NULL;
-    for (size_t i = 1; i <= count; i++)
-        free(args[i]);
-    return error_no_memory();
+    struct kubeconfig_texts args = {.list = NULL};
+    const struct json *item;
+    TRY(entry_list(exec, "args", &item));
+    bool ok = texts_add(&args, strdup(plugin->command));
+    for (; item && ok; item = json_next(item))
+        ok = texts_add(&args, strdup(json_string(item)));
+    plugin->args = args.list; // also after a failure: exec_plugin_free frees the list
+    return ok ? NULL : error_no_memory();
 }
 
 static struct error *read_variable(const struct kubeconfig_entry *exec, const struct json *item,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/kubeconfig/kubeconfig_sections.h"
-
 #include "core/base/text.h"
 #include "core/kube/kubeconfig/certs.h"
+#include "core/kube/kubeconfig/kubeconfig_file.h"
 #include "core/kube/kubeconfig/server_url.h"
 #include "core/kube/transport/proxy.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define NAME_MAX_LEN ((size_t)16 * 1024 * 1024) // more than a whole kubeconfig, escaped
 
 // A copy of the path in a field, made absolute; *out stays NULL if the field is absent.
 static struct error *copy_path(const struct kubeconfig_entry *entry, const char *field, char **out) {
@@ -124,12 +125,88 @@ static struct error *read_token(const struct kubeconfig_entry *entry, struct end
                       endpoint_token(endpoint, &token));
 }
 
+// Impersonation: as, as-uid, as-groups and as-user-extra of a user (k8s.io/client-go/transport,
+// impersonatingRoundTripper).
+
+// RFC 9110 section 5.5: no control characters, which also keeps line breaks out.
+static bool is_value(const char *text) {
+    for (const char *c = text; *c; c++)
+        if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
+            return false;
+    return true;
+}
+
+static struct error *add_header(struct kubeconfig_texts *headers, const struct kubeconfig_entry *entry,
+                                const char *field, const char *name, const char *value) {
+    if (!is_value(value))
+        return entry_error(entry, field, ERROR_INVALID, "found a control character, expected the value of a header");
+    return texts_add(headers, text_format("%s:%s%s", name, *value ? " " : "", value)) ? NULL : error_no_memory();
+}
+
+static struct error *add_text(struct kubeconfig_texts *headers, const struct kubeconfig_entry *user, const char *field,
+                              const char *name) {
+    const char *text;
+    TRY(entry_text(user, field, &text));
+    return text ? add_header(headers, user, field, name, text) : NULL;
+}
+
+static struct error *add_list(struct kubeconfig_texts *headers, const struct kubeconfig_entry *entry, const char *field,
+                              const char *name) {
+    const struct json *item;
+    TRY(entry_list(entry, field, &item));
+    for (; item; item = json_next(item))
+        TRY(add_header(headers, entry, field, name, json_string(item)));
+    return NULL;
+}
+
+// As headerKeyEscape: percent-encodes % and the characters that a header's name may not have.
+static bool escape(struct buffer *out, const char *key) {
+    static const char legal[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&'*+-.^_`|~";
+    for (const char *c = key; *c; c++)
+        if (strchr(legal, *c))
+            buffer_char(out, *c);
+        else
+            buffer_printf(out, "%%%02X", (unsigned)(unsigned char)*c);
+    return !out->failed;
+}
+
+static struct error *add_extra(struct kubeconfig_texts *headers, const struct kubeconfig_entry *user) {
+    struct kubeconfig_entry extra;
+    TRY(entry_part(user, "as-user-extra", "user.as-user-extra", &extra));
+    for (const struct json *member = json_first(extra.value); member; member = json_next(member)) {
+        AUTO_BUFFER(name, NAME_MAX_LEN);
+        buffer_text(&name, "Impersonate-Extra-");
+        TRY(escape(&name, json_key(member)) ? add_list(headers, &extra, json_key(member), name.data)
+                                            : error_no_memory());
+    }
+    return NULL;
+}
+
+static struct error *add_all(struct kubeconfig_texts *headers, const struct kubeconfig_entry *user) {
+    TRY(add_text(headers, user, "as", "Impersonate-User"));
+    bool has_user = headers->count > 0;
+    TRY(add_text(headers, user, "as-uid", "Impersonate-Uid"));
+    TRY(add_list(headers, user, "as-groups", "Impersonate-Group"));
+    TRY(add_extra(headers, user));
+    return headers->count == 0 || has_user
+               ? NULL
+               : entry_error(user, "as", ERROR_INVALID,
+                             "found nothing, expected a user along with as-uid, as-groups or as-user-extra");
+}
+
+static struct error *read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint) {
+    struct kubeconfig_texts headers = {.list = NULL};
+    struct error *error = add_all(&headers, user);
+    endpoint->impersonation = headers.list; // also after a failure: endpoint_free frees the list
+    return error;
+}
+
 struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint) {
     TRY(read_certificate(entry, endpoint));
     TRY(read_token(entry, endpoint));
     TRY(refuse_unsupported(entry));
-    TRY(kubeconfig_read_impersonation(entry, endpoint));
+    TRY(read_impersonation(entry, endpoint));
     // As in client-go, which runs no plugin if there are other credentials.
     bool has_own = endpoint->token || endpoint->token_file || endpoint->client_cert_pem;
     return has_own ? NULL : kubeconfig_read_exec(entry, cluster, policy, endpoint);
