@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/kubeconfig/certs.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,19 +66,16 @@ static bool has_files(const struct credentials *credentials) {
     return credentials->endpoint->source || names_files(credentials);
 }
 
-static struct error *make_header(const char *token, char **header) {
-    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
-    return token && !*header ? error_no_memory() : NULL;
-}
-
 // Sets *header to the endpoint's Authorization header, NULL for none.
 static struct error *read_header(const struct credentials *credentials, char **header) {
+    bool plugin = credentials->endpoint->exec;
+    AUTO_TEXT own = NULL;
     *header = NULL;
-    if (credentials->endpoint->exec)
-        return make_header(credentials->exec.held.token, header);
-    AUTO_TEXT token = NULL;
-    TRY(endpoint_token(credentials->endpoint, &token));
-    return make_header(token, header);
+    if (!plugin)
+        TRY(endpoint_token(credentials->endpoint, &own));
+    const char *token = plugin ? credentials->exec.held.token : own;
+    *header = token ? text_format(CREDENTIALS_BEARER "%s", token) : NULL;
+    return token && !*header ? error_no_memory() : NULL;
 }
 
 static void update_token(struct credentials *credentials, int64_t now_ns) {

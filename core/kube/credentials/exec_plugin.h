@@ -5,7 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/kube/kubeconfig/exec_policy.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/credentials/exec_source.h"
+#include "core/kube/credentials/credentials.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"

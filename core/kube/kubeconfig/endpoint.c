@@ -3,9 +3,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
-#include "core/kube/kubeconfig/certs.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/kube/kubeconfig/server_url.h"
 #include "core/kube/transport/proxy.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/kubeconfig/exec_policy.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"

@@ -4,13 +4,43 @@
 // while in use.
 #pragma once
 
+#include "core/base/buffer.h"
 #include "core/base/error.h"
-#include "core/kube/kubeconfig/exec_policy.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// The commands that kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and its
+// commands run with the host's rights.
+// NULL instead of a policy allows nothing.
+struct exec_policy {
+    char **allow; // names, searched in PATH, and absolute paths
+    size_t n_allow;
+    // Variables that a kubeconfig from a text may set in the environment of plugins. Not given: the defaults in
+    // exec_policy.c.
+    char **env;
+    size_t n_env;
+    bool env_is_given;
+    bool any;       // every command: a user's own kubeconfig, in a command that this user runs
+    bool own_entry; // the exec entry is the host's own, of a kubeconfig from a text: its `env` is trusted
+    char *setting;  // the setting that allows commands, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
+};
+
+// A copy in *out. False when out of memory.
+bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // equal permissions
+void exec_policy_clear(struct exec_policy *policy);
+void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
+
+bool exec_policy_allows_variable(const struct exec_policy *policy, const char *name, const char *value);
+
+// Finds the file of `command`: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a path with
+// "/" is below `directory` (NULL: only absolute paths). ERROR_REFUSED if not allowed, or if others than root and the
+// current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
+struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
+                                  char **path);
 
 // The origin of an endpoint, to read it again.
 struct endpoint_source {
@@ -91,3 +121,51 @@ struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token
 
 // The current bearer token of the kubeconfig (token file first), or NULL if the endpoint has none; free().
 struct error *endpoint_token(const struct endpoint *endpoint, char **token);
+
+// The parts of an API server's URL.
+struct server_url {
+    bool tls;   // https
+    char *host; // IPv6 addresses without brackets
+    char *port; // the scheme's default if the URL has none
+    bool has_port;
+    char *path; // prefix of every path: "" or "/cluster-a"
+};
+
+// Only http and https, without user, query and fragment. `out` is empty on failure.
+struct error *server_url_parse(const char *text, struct server_url *out);
+void server_url_free(struct server_url *url);
+struct error *server_url_check(const char *text); // checks only the syntax
+
+// "https://host:port/prefix"; `host` NULL: the URL's own. NULL when out of memory.
+char *server_url_base(const struct server_url *url, const char *host);
+
+// "host" or "host:port" for the Host header and CONNECT_TO; IPv6 in brackets. NULL when out of memory.
+char *server_url_authority(const struct server_url *url, bool with_port);
+
+// Validates PEM certificates and private keys with libcrypto before libcurl gets them, for precise error messages. The
+// caller puts the name of the field before the message ("found no PEM certificate, ...").
+#define CERTS_MAX ((size_t)4 * 1024 * 1024) // bytes of a PEM text
+
+// PEM text without NUL bytes; takes the content. The same from a file.
+struct error *certs_take(struct buffer *content, char **out);
+struct error *certs_read_file(const char *path, char **out);
+
+// At least one certificate, all of them valid PEM.
+struct error *certs_check_certificates(const char *pem);
+
+// An unencrypted private key.
+struct error *certs_check_key(const char *pem);
+
+// The key belongs to the first certificate.
+struct error *certs_check_pair(const char *cert_pem, const char *key_pem);
+
+enum certs_rule {
+    CERTS_ALL_VALID, // a client certificate and its chain
+    CERTS_ANY_VALID  // a CA bundle, which may contain expired CAs
+};
+
+// Neither expired nor not yet valid at `wall_ns`.
+struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wall_ns);
+
+// When the first of the certificates expires, in nanoseconds since 1970; 0: that cannot be read.
+int64_t certs_expiry(const char *pem);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
-#include "core/kube/kubeconfig/certs.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
-#include "core/kube/kubeconfig/server_url.h"
 #include "core/kube/transport/proxy.h"
 
 #include <stdlib.h>

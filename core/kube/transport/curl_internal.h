@@ -7,7 +7,7 @@
 #include "core/base/buffer.h"
 #include "core/base/heap.h"
 #include "core/kube/credentials/credentials.h"
-#include "core/kube/kubeconfig/server_url.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/object/budget.h"
 #include "core/kube/transport/transport.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/base/error.h"
-#include "core/kube/kubeconfig/server_url.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 // *out is a URL for CURLOPT_PROXY, "" for none; free(). `environment` is getenv or a test's replacement.
 struct error *proxy_choose(const struct server_url *server, const char *proxy_url,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a credential plugin runs.
 #include "core/base/log.h"
-#include "core/kube/credentials/exec_source.h"
+#include "core/kube/credentials/credentials.h"
 #include "tests/unit/kube/plugin_kit.h"
 
 #include <semaphore.h>
