@@ -55,3 +55,21 @@ bool response_begin(struct response *response, const struct http_result *result,
 // Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` applies if the Status has no
 // known reason. Sets reason, code, message and retry_after_ns.
 void response_read_status(struct response *response, const struct json *status, int code, enum verb verb);
+
+// One line at level debug for each request to an API server: cluster, verb, path, status code, time. Bodies are never
+// logged. State of one request; initialised to zeros, and unused unless debug is logged.
+struct request_log {
+    const char *verb; // static
+    char *path;       // owned
+    int64_t begun_ns; // CLOCK_BOOTTIME
+};
+
+const char *request_log_verb(enum verb verb); // "create", "patch", ...
+
+// The request is sent now. Drops a previous one that did not end (cancelled).
+void request_log_begin(struct request_log *log, const char *verb, const char *path);
+// A stream was opened and continues.
+void request_log_opened(const struct request_log *log, const char *cluster);
+// The request has ended.
+void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result);
+void request_log_free(struct request_log *log);

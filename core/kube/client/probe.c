@@ -4,7 +4,6 @@
 #include "core/base/text.h"
 #include "core/kube/api/requests.h"
 #include "core/kube/client/client.h"
-#include "core/kube/client/request_log.h"
 
 #include <stdlib.h>
 #include <string.h>

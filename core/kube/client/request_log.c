@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/request_log.h"
+#include "core/kube/client/client.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/client/request_log.h"
+#include "core/kube/client/client.h"
 #include "core/kube/watch/reflector.h"
 
 enum phase {
