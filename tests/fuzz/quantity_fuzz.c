@@ -8,8 +8,8 @@
 #include "core/engine/capacity/pod_shape.h"
 #include "core/host/watchers/node_table.h"
 #include "core/kube/api/pod_request.h"
-#include "core/kube/object/prune.h"
 #include "core/kube/object/quantity.h"
+#include "core/kube/object/span.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 
 const int64_t meter_bounds_ns[METER_BUCKETS - 1] = {
     5 * CLOCK_MS, 25 * CLOCK_MS, 100 * CLOCK_MS, 500 * CLOCK_MS, 2500 * CLOCK_MS, 10 * CLOCK_SECOND,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/client/probe.h"
+#include "core/kube/client/client.h"
 
 #include "core/base/text.h"
 #include "core/kube/api/requests.h"
-#include "core/kube/client/client.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +106,7 @@ static void on_done(void *ctx, const struct http_result *result) {
     response_read(&probe->answer, result, VERB_GET);
 }
 
-static void ask(struct probe *probe) {
+static void send_probe(struct probe *probe) {
     const struct http_request request = {.method = HTTP_GET,
                                          .path = CLUSTER_ID_PATH,
                                          .accept = "application/json",
@@ -256,7 +255,7 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     probe->heard = false;
     check_closed(probe);
     if (probe->exchange == 0 && now.mono_ns >= next_question(probe))
-        ask(probe);
+        send_probe(probe);
     probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;
     int64_t judge_ns = probe->heard_ns + (probe->contact == CONTACT_SUSPECT ? PROBE_LOST_NS : PROBE_SUSPECT_NS);
     if (probe->unanswered && probe->contact != CONTACT_LOST && judge_ns < probe->due_ns)

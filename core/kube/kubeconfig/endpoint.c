@@ -4,7 +4,6 @@
 #include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/kube/transport/proxy.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "core/base/text.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
-#include "core/kube/transport/proxy.h"
 
 #include <stdlib.h>
 #include <string.h>

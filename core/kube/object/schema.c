@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/schema.h"
+#include "core/kube/object/span.h"
 
 #include "core/base/text.h"
-#include "core/kube/object/span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/status_limit.h"
+#include "core/kube/object/object.h"
 
 #include "core/base/memory.h"
 #include "core/base/text.h"

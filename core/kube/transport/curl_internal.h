@@ -8,7 +8,7 @@
 #include "core/base/heap.h"
 #include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/kube/object/budget.h"
+#include "core/kube/object/object.h"
 #include "core/kube/transport/transport.h"
 
 #include <curl/curl.h>

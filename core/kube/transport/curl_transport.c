@@ -3,8 +3,8 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/transport/curl_internal.h"
-#include "core/kube/transport/proxy.h"
 
 #include <errno.h>
 #include <signal.h>

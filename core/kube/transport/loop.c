@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/transport/loop.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include "core/base/memory.h"
 #include "core/base/thread.h"
-#include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/transport/tunnel.h"
+#include "core/kube/transport/curl_transport.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/transport/curl_internal.h"
-#include "core/kube/transport/curl_transport.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 // accepts a watch from a version in its future, and sends nothing, not even bookmarks. So before a watch resumes from a
 // version after a lost connection, the reflector requests a list that must not be older.
 #include "core/base/memory.h"
-#include "core/kube/api/api_resources.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"
 

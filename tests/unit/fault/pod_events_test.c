@@ -3,7 +3,7 @@
 #include "core/host/watchers/watcher.h"
 
 #include "core/base/text.h"
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/host/watchers/pod_keys.h"
-#include "core/kube/object/budget.h"
+#include "core/kube/object/object.h"
 
 // clang-format off
 #include <stdarg.h>

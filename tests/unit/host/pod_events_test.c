@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/kube/client/meter.h"
+#include "core/kube/client/client.h"
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/prune.h"
+#include "core/kube/object/span.h"
 
 #include "core/base/text.h"
 #include "core/kube/object/object.h"

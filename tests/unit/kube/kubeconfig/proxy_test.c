@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
-#include "core/kube/transport/proxy.h"
+#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
