@@ -266,7 +266,7 @@ static void finish_exchange(struct exchange *exchange, const struct http_result 
     exchange->handler.done(exchange->handler.ctx, result);
 }
 
-void exchange_fail(struct exchange *exchange, const char *problem, bool stalled) {
+void exchange_report_failure(struct exchange *exchange, const char *problem, bool stalled) {
     const struct http_result result = {.outcome = exchange->sent ? HTTP_BROKEN : HTTP_REFUSED,
                                        .status = exchange->request.stream && exchange->headed ? exchange->status : 0,
                                        .body = "",
@@ -317,5 +317,5 @@ void exchange_deliver(struct exchange *exchange, CURLcode code) {
         return;
     }
     AUTO_TEXT problem = describe(exchange, code);
-    exchange_fail(exchange, problem ? problem : "out of memory", false);
+    exchange_report_failure(exchange, problem ? problem : "out of memory", false);
 }

@@ -97,7 +97,7 @@ void exchange_free_all(struct curl_transport *transport);
 size_t exchange_on_header(char *bytes, size_t size, size_t count, void *context);
 size_t exchange_on_body(char *bytes, size_t size, size_t count, void *context);
 void exchange_deliver(struct exchange *exchange, CURLcode code);
-void exchange_fail(struct exchange *exchange, const char *problem, bool stalled);
+void exchange_report_failure(struct exchange *exchange, const char *problem, bool stalled);
 
 // curl_options.c. False when out of memory or if this libcurl lacks an option.
 bool options_of_transport(struct exchange *exchange); // once for an easy handle

@@ -177,7 +177,7 @@ struct error *curl_transport_new(const struct endpoint *endpoint, const char *us
 // Ends an exchange on the client side. Must not be called from a libcurl callback.
 static void end(struct exchange *exchange, const char *problem, bool stalled) {
     exchange_remove(exchange);
-    exchange_fail(exchange, problem, stalled);
+    exchange_report_failure(exchange, problem, stalled);
     exchange_recycle(exchange);
 }
 
