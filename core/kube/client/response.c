@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/client/client.h"
 #include "core/kube/object/span.h"
@@ -200,14 +201,12 @@ void response_read_status(struct response *response, const struct json *status, 
 
 // The first line of a non-JSON body, sanitised for a message.
 static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
-    char line[EXCERPT_MAX];
     size_t len = 0;
-    while (len < result->body_len && len < sizeof(line) - 1 && result->body[len] != '\n' && result->body[len] != '\r') {
+    for (; len < result->body_len && len < EXCERPT_MAX - 1 && !strchr("\r\n", result->body[len]); len++) {
         unsigned char c = (unsigned char)result->body[len];
-        line[len++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+        out[len] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
     }
-    line[len] = '\0';
-    text_copy(out, EXCERPT_MAX, line);
+    out[len] = '\0';
 }
 
 // A response without content type counts as JSON if it parses.
@@ -235,17 +234,7 @@ static void read_failure(struct response *response, const struct http_result *re
                          text[0] != '\0' ? ": " : "", text));
 }
 
-static void read_value(struct response *response, struct json *value, const struct http_result *result,
-                       enum verb verb) {
-    if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
-        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0)
-            response_read_status(response, value, 0, verb);
-        else
-            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-        json_free(value);
-        return;
-    }
-    response->value = value;
+static void succeed(struct response *response, const struct http_result *result) {
     conclude(response, REASON_OK, text_format("the server answered %d", result->status));
 }
 
@@ -274,26 +263,26 @@ static bool is_plain_value(const struct http_result *result, enum verb verb) {
 static void read_body(struct response *response, const struct http_result *result, enum verb verb,
                       const struct budget *budget) {
     __attribute__((cleanup(error_cleanup))) struct error *error = NULL;
+    AUTO_JSON value = NULL;
+    bool plain = is_plain_value(result, verb);
     response->cost = object_text_cost(result->body, result->body_len);
-    if (!is_plain_value(result, verb)) {
+    if (plain) {
+        const struct budget *bounds = budget_or_default(budget);
+        const struct json_limits limits = {.max_nodes = bounds->max_answer / NODE_BYTES, .stop = bounds->stop};
+        error = json_parse_limited(result->body, result->body_len, &limits, &value);
+    } else {
         const struct object_limits limits = {.budget = budget};
         error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
-        if (!error) {
-            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-            return;
-        }
-        fail_success(response, result, error, "something that is not a Kubernetes object");
-        return;
     }
-    budget = budget_or_default(budget);
-    const struct json_limits limits = {.max_nodes = budget->max_answer / NODE_BYTES, .stop = budget->stop};
-    struct json *value = NULL;
-    error = json_parse_limited(result->body, result->body_len, &limits, &value);
-    if (error) {
-        fail_success(response, result, error, "invalid JSON");
-        return;
-    }
-    read_value(response, value, result, verb);
+    bool status = verb != VERB_RAW_GET && text_equal(json_string(json_get(value, "kind")), "Status");
+    if (error)
+        fail_success(response, result, error, plain ? "invalid JSON" : "something that is not a Kubernetes object");
+    else if (status && text_equal(json_string(json_get(value, "status")), "Failure"))
+        response_read_status(response, value, 0, verb);
+    else
+        succeed(response, result);
+    if (!status)
+        response->value = TAKE(value);
 }
 
 static bool is_json(struct response *response, const struct http_result *result) {

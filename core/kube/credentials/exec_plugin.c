@@ -149,10 +149,7 @@ static struct error *check_credential(const struct exec_credential *found) {
                          found->cert ? "certificate" : "key");
     if (found->token)
         TRY(error_wrap(endpoint_check_token(found->token), "status.token"));
-    if (!found->cert)
-        return NULL;
-    TRY(error_wrap(certs_check_certificates(found->cert), "status.clientCertificateData"));
-    return error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData");
+    return found->cert ? error_wrap(certs_check_pair(found->cert, found->key), "status.clientCertificateData") : NULL;
 }
 
 static struct error *read_status(const struct exec_plugin *plugin, const struct json *value,

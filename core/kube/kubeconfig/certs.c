@@ -106,8 +106,8 @@ struct error *certs_check_key(const char *pem) {
 struct error *certs_check_pair(const char *cert_pem, const char *key_pem) {
     AUTO_KEY key = NULL;
     AUTO_CHAIN chain = NULL;
-    TRY(read_key(key_pem, &key));
     TRY(read_chain(cert_pem, &chain));
+    TRY(read_key(key_pem, &key));
     return X509_check_private_key(sk_X509_value(chain, 0), key) == 1
                ? NULL
                : error_new(ERROR_INVALID, "the client key does not match the client certificate");

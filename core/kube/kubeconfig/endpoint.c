@@ -5,7 +5,6 @@
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,28 +53,20 @@ bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b) {
            text_equal(a->tls_server_name, b->tls_server_name) && a->insecure == b->insecure;
 }
 
-static struct error *check_ca(const char *ca, int64_t wall_ns) {
-    TRY(certs_check_certificates(ca));
-    return certs_check_time(ca, CERTS_ANY_VALID, wall_ns);
-}
-
-static struct error *check_identity(const char *cert, const char *key, int64_t wall_ns) {
-    TRY(certs_check_certificates(cert));
-    TRY(certs_check_pair(cert, key));
-    return certs_check_time(cert, CERTS_ALL_VALID, wall_ns);
-}
-
 static struct error *check_all(const struct endpoint *endpoint, int64_t wall_ns) {
     TRY(error_wrap(server_url_check(endpoint->server), "server"));
     if (endpoint->proxy_url)
         TRY(error_wrap(proxy_check(endpoint->proxy_url), "proxy-url"));
     if (endpoint->ca_pem)
-        TRY(error_wrap(check_ca(endpoint->ca_pem, wall_ns), "certificate authority"));
+        TRY(error_wrap(certs_check_time(endpoint->ca_pem, CERTS_ANY_VALID, wall_ns), "certificate authority"));
     const char *cert = endpoint->client_cert_pem, *key = endpoint->client_key_pem;
     if (!cert != !key)
         return error_new(ERROR_INVALID, "found only a client %s, expected both certificate and key",
                          cert ? "certificate" : "key");
-    return cert ? error_wrap(check_identity(cert, key, wall_ns), "client certificate") : NULL;
+    if (!cert)
+        return NULL;
+    TRY(error_wrap(certs_check_pair(cert, key), "client certificate"));
+    return error_wrap(certs_check_time(cert, CERTS_ALL_VALID, wall_ns), "client certificate");
 }
 
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns) {
@@ -99,14 +90,9 @@ static struct error *read_token(const char *path, char **token) {
     TRY(text_read_regular_file(path, TOKEN_MAX, &buffer));
     if (memchr(buffer.data, '\0', buffer.len))
         return error_new(ERROR_INVALID, "%s: found a NUL byte, expected a bearer token", path);
-    char *begin = buffer.data;
-    while (isspace((unsigned char)*begin))
-        begin++;
-    size_t len = strlen(begin);
-    while (len > 0 && isspace((unsigned char)begin[len - 1]))
-        begin[--len] = '\0';
-    TRY(error_wrap(endpoint_check_token(begin), "%s", path));
-    *token = strdup(begin);
+    const char *found = trim_spaces(buffer.data);
+    TRY(error_wrap(endpoint_check_token(found), "%s", path));
+    *token = strdup(found);
     return *token ? NULL : error_no_memory();
 }
 

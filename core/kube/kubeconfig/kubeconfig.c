@@ -12,11 +12,15 @@
 
 #define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
 
-static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what) {
+// `name` NULL: there is none.
+static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what,
+                               const char *name) {
     AUTO_BUFFER(names, 512); // a long list is truncated
     (void)entry_names(config, section, &names);
-    return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
-                     names.len > 0 ? names.data : "(none)", names.failed ? ", ..." : "");
+    const char *quote = name ? "\"" : "";
+    return error_new(ERROR_NOT_FOUND, "found no %s%s%s%s%s, expected one of %s: %s%s", what, name ? " " : "", quote,
+                     name ? name : "", quote, section, names.len > 0 ? names.data : "(none)",
+                     names.failed ? ", ..." : "");
 }
 
 // The context to use, by name or by default.
@@ -25,14 +29,10 @@ static struct error *find_context(const struct kubeconfig *config, const char *n
     if (!name || !*name)
         TRY(kubeconfig_current_context(config, &name));
     if (!name || !*name)
-        return error_wrap(not_found(config, "contexts", "found no current-context"), "%s", config->files[0].path);
+        return error_wrap(not_found(config, "contexts", "current-context", NULL), "%s", config->files[0].path);
     *found_name = name;
     TRY(entry_find(config, "contexts", "context", name, out));
-    if (out->file)
-        return NULL;
-    AUTO_TEXT what = text_format("found no context \"%s\"", name);
-    return error_wrap(not_found(config, "contexts", what ? what : "found no such context"), "%s",
-                      config->files[0].path);
+    return out->file ? NULL : error_wrap(not_found(config, "contexts", "context", name), "%s", config->files[0].path);
 }
 
 // Resolves the cluster or user of a context; its file is NULL if the context has none.
@@ -43,10 +43,7 @@ static struct error *follow(const struct kubeconfig *config, const struct kubeco
     TRY(entry_text(context, field, &name));
     if (name)
         TRY(entry_find(config, section, field, name, out));
-    if (!name || out->file)
-        return NULL;
-    AUTO_TEXT what = text_format("found no %s \"%s\"", field, name);
-    return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
+    return !name || out->file ? NULL : entry_wrap(context, field, not_found(config, section, field, name));
 }
 
 static struct error *read_context(const struct kubeconfig *config, const char *name, const struct exec_policy *policy,

@@ -136,6 +136,9 @@ struct error *server_url_parse(const char *text, struct server_url *out);
 void server_url_free(struct server_url *url);
 struct error *server_url_check(const char *text); // checks only the syntax
 
+// `text` without white space at both ends, in place.
+char *trim_spaces(char *text);
+
 // "https://host:port/prefix"; `host` NULL: the URL's own. NULL when out of memory.
 char *server_url_base(const struct server_url *url, const char *host);
 

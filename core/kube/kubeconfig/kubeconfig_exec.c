@@ -3,6 +3,7 @@
 #include "core/base/digest.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/json/writer.h"
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
@@ -96,55 +97,57 @@ static struct error *read_hint(const struct kubeconfig_entry *exec, struct exec_
     return plugin->install_hint ? NULL : error_no_memory();
 }
 
-static bool set_text(struct json *object, const char *key, const char *text) {
-    return !text || json_set(object, key, json_new_string(text));
-}
-
-// The cluster's extension for plugins, any JSON.
-static bool set_config(struct json *object, const struct kubeconfig_entry *cluster) {
+// The cluster's extension for plugins, any JSON. False when out of memory.
+static bool put_config(struct writer *writer, const struct kubeconfig_entry *cluster) {
     const struct json *list = json_get(cluster->value, "extensions");
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
         const struct json *extension = json_get(item, "extension");
         if (extension && text_equal(json_string(json_get(item, "name")), GROUP "exec"))
-            return json_set(object, "config", json_copy(extension));
+            return buffer_text(writer->out, ",\"config\":") && json_print(extension, writer->out);
     }
     return true;
 }
 
-// clientauthentication.Cluster. The fields have the names of the kubeconfig.
-static struct json *describe_cluster(const struct kubeconfig_entry *cluster, const struct endpoint *endpoint) {
+static void put_text(struct writer *writer, const char *key, const char *text) {
+    if (text)
+        writer_string(writer, key, text);
+}
+
+// clientauthentication.Cluster. The fields have the names of the kubeconfig. False when out of memory.
+static bool put_cluster(struct writer *writer, const struct kubeconfig_entry *cluster,
+                        const struct endpoint *endpoint) {
     AUTO_BUFFER(ca, PEM_BASE64_MAX);
     if (endpoint->ca_pem && !text_base64_encode(endpoint->ca_pem, strlen(endpoint->ca_pem), &ca))
-        return NULL;
-    struct json *object = json_new_object();
-    bool ok = object && set_text(object, "server", endpoint->server) &&
-              set_text(object, "tls-server-name", endpoint->tls_server_name) &&
-              set_text(object, "certificate-authority-data", ca.data) &&
-              set_text(object, "proxy-url", endpoint->proxy_url);
-    if (ok && endpoint->insecure)
-        ok = json_set(object, "insecure-skip-tls-verify", json_new_bool(true));
-    if (ok && endpoint->disable_compression)
-        ok = json_set(object, "disable-compression", json_new_bool(true));
-    if (ok && set_config(object, cluster))
-        return object;
-    json_free(object);
-    return NULL;
+        return false;
+    writer_object(writer, "cluster");
+    writer_string(writer, "server", endpoint->server);
+    put_text(writer, "tls-server-name", endpoint->tls_server_name);
+    put_text(writer, "certificate-authority-data", ca.data);
+    put_text(writer, "proxy-url", endpoint->proxy_url);
+    if (endpoint->insecure)
+        writer_bool(writer, "insecure-skip-tls-verify", true);
+    if (endpoint->disable_compression)
+        writer_bool(writer, "disable-compression", true);
+    bool ok = put_config(writer, cluster);
+    writer_end(writer, '}');
+    return ok;
 }
 
 static struct error *make_info(const struct kubeconfig_entry *exec, const struct kubeconfig_entry *cluster,
                                const struct endpoint *endpoint, struct exec_plugin *plugin) {
     bool provide = false;
     TRY(entry_bool(exec, "provideClusterInfo", &provide));
-    AUTO_JSON info = json_new_object();
-    AUTO_JSON spec = json_new_object();
-    if (!info || !spec || !json_set(spec, "interactive", json_new_bool(false)) ||
-        (provide && !json_set(spec, "cluster", describe_cluster(cluster, endpoint))) ||
-        !json_set(info, "kind", json_new_string("ExecCredential")) ||
-        !json_set(info, "apiVersion", json_new_string(plugin->api_version)) || !json_set(info, "spec", TAKE(spec)))
-        return error_no_memory();
     AUTO_BUFFER(text, 2 * PEM_BASE64_MAX);
-    if (!json_print(info, &text))
+    struct writer writer = {.out = &text};
+    writer_object(&writer, NULL);
+    writer_string(&writer, "kind", "ExecCredential");
+    writer_string(&writer, "apiVersion", plugin->api_version);
+    writer_object(&writer, "spec");
+    writer_bool(&writer, "interactive", false);
+    if (provide && !put_cluster(&writer, cluster, endpoint))
         return error_no_memory();
+    writer_end(&writer, '}');
+    writer_end(&writer, '}');
     // A larger one could not be passed to a program (execve(2), MAX_ARG_STRLEN).
     if (text.len > EXEC_INFO_MAX)
         return entry_error(exec, "provideClusterInfo", ERROR_TOO_LARGE,

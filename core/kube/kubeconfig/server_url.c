@@ -212,7 +212,7 @@ static bool entry_matches(char *entry, const struct server_url *server, const st
     return entry[0] != '\0' && matches_domain(entry, server->host);
 }
 
-static char *trim(char *text) {
+char *trim_spaces(char *text) {
     while (isspace((unsigned char)*text))
         text++;
     size_t len = strlen(text);
@@ -226,7 +226,7 @@ static bool is_exempt(char *list, const struct server_url *server) {
     struct address host = parse_address(server->host);
     char *entry;
     while ((entry = strsep(&list, ",")))
-        if (entry_matches(trim(entry), server, &host))
+        if (entry_matches(trim_spaces(entry), server, &host))
             return true;
     return false;
 }

@@ -25,12 +25,10 @@ struct loop {
 
 // Takes all posted functions. *last: no more can be posted.
 static struct posted *take_posted(struct loop *loop, bool *last) {
-    pthread_mutex_lock(&loop->lock);
-    struct posted *first = TAKE(loop->first);
+    AUTO_LOCK(&loop->lock);
     loop->end = &loop->first;
     *last = loop->stopping;
-    pthread_mutex_unlock(&loop->lock);
-    return first;
+    return TAKE(loop->first);
 }
 
 static void run_posted(struct posted *posted) {
@@ -86,19 +84,16 @@ bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg) {
     if (!posted)
         return false;
     *posted = (struct posted){.run = run, .arg = arg};
-    pthread_mutex_lock(&loop->lock);
-    bool taken = !loop->stopping;
-    bool was_empty = !loop->first;
-    if (taken) {
-        *loop->end = posted;
-        loop->end = &posted->next;
-    }
-    pthread_mutex_unlock(&loop->lock);
-    if (!taken)
+    AUTO_LOCK(&loop->lock);
+    if (loop->stopping) {
         free(posted);
-    else if (was_empty) // else an earlier post has done so
+        return false;
+    }
+    if (!loop->first) // else an earlier post has woken the thread
         curl_transport_wakeup(loop->transport);
-    return taken;
+    *loop->end = posted;
+    loop->end = &posted->next;
+    return true;
 }
 
 void loop_stop(struct loop *loop) {

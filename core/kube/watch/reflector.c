@@ -42,16 +42,6 @@ static const struct {
                      watch_ended},
 };
 
-void reflector_ignore_object(void *ctx, struct object *object) {
-    (void)ctx;
-    object_free(object);
-}
-
-void reflector_ignore_version(void *ctx, const char *version) {
-    (void)ctx;
-    (void)version;
-}
-
 static struct reflector_options *copy_options(const struct reflector_options *options) {
     struct reflector_options given = *options;
     given.label_selector = given.label_selector ? given.label_selector : "";

@@ -29,10 +29,6 @@ struct reflector_handler {
     void *ctx;
 };
 
-// For handlers without use for objects.
-void reflector_ignore_object(void *ctx, struct object *object);
-void reflector_ignore_version(void *ctx, const char *version);
-
 struct reflector_options {
     const char *cluster;         // for log lines; texts are copied
     const char *group, *plural;  // "" for core
