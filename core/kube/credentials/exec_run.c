@@ -241,19 +241,17 @@ struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_
                               struct exec_credential *out) {
     *out = (struct exec_credential){.expires_ns = CLOCK_NEVER};
     AUTO_TEXT path = NULL;
-    struct error *error = exec_plugin_find(plugin, &path);
-    if (error)
-        return error;
-    __attribute__((cleanup(run_cleanup))) struct plugin_run run = {.plugin = plugin,
-                                                                   .exit_fd = -1,
-                                                                   .out = {-1, -1},
-                                                                   .err = {-1, -1},
-                                                                   .output = {.max = OUTPUT_MAX},
-                                                                   .tail = {.max = STDERR_KEPT + CHUNK}};
-    error = start(&run, path);
-    if (error)
-        return error_wrap(error, "%s", plugin->where);
-    error = wait_for_end(&run, timeout_ns, cancel_fd);
+    TRY(exec_plugin_find(plugin, &path));
+    __attribute__((cleanup(run_cleanup))) struct plugin_run run = {
+        .plugin = plugin,
+        .exit_fd = -1,
+        .out = {-1, -1},
+        .err = {-1, -1},
+        .output = {.max = OUTPUT_MAX},
+        .tail = {.max = STDERR_KEPT + CHUNK},
+    };
+    TRY(error_wrap(start(&run, path), "%s", plugin->where));
+    struct error *error = wait_for_end(&run, timeout_ns, cancel_fd);
     if (run.pid != 0)
         stop(&run);
     if (!error)
