@@ -4,8 +4,6 @@
 #include "core/base/bucket.h"
 #include "core/base/heap.h"
 #include "core/base/map.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/json/writer.h"
 
 #include <inttypes.h>

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/kube/client/types.h"
 
 #include <stdbool.h>

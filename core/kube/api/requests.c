@@ -2,8 +2,6 @@
 #include "core/kube/api/requests.h"
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
-#include "core/json/json.h"
 #include "core/json/writer.h"
 
 #include <stdlib.h>

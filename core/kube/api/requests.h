@@ -2,7 +2,6 @@
 // Requests of Kubernetes APIs and their answers: the identity of a cluster, SelfSubjectAccessReview, TokenRequest.
 #pragma once
 
-#include "core/json/json.h"
 #include "core/kube/client/types.h"
 
 #include <stdbool.h>

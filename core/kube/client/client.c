@@ -2,7 +2,6 @@
 #include "core/kube/client/client.h"
 
 #include "core/base/log.h"
-#include "core/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

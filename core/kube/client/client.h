@@ -5,7 +5,6 @@
 #pragma once
 
 #include "core/base/clock.h"
-#include "core/base/error.h"
 #include "core/base/histogram.h"
 #include "core/kube/client/types.h"
 #include "core/kube/transport/transport.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/client/client.h"
 
-#include "core/base/text.h"
 #include "core/kube/api/requests.h"
 
 #include <stdlib.h>

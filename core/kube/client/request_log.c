@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/client/client.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/kube/client/client.h"
 #include "core/kube/object/span.h"
 

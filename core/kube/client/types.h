@@ -3,7 +3,6 @@
 // send them.
 #pragma once
 
-#include "core/base/buffer.h"
 #include "core/kube/object/object.h"
 #include "core/kube/transport/gate.h"
 

@@ -2,11 +2,8 @@
 // The configuration, the output and the last credential of a plugin (exec_plugin.h).
 #include "core/kube/credentials/exec_plugin.h"
 
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/base/thread.h"
 #include "core/json/json.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdlib.h>
 #include <string.h>

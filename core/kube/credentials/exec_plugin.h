@@ -3,8 +3,6 @@
 // certificate. This module has the plugin's configuration, one run of the plugin, and the credential in its output.
 #pragma once
 
-#include "core/base/clock.h"
-#include "core/base/error.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdint.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a credential plugin (exec_plugin.h): a separate process group, with pipes for the output.
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/kube/credentials/exec_plugin.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 #include "core/kube/credentials/credentials.h"
 
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "core/base/thread.h"
 
 #include <errno.h>

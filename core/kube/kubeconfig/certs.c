@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
 #include <limits.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/base/trust.h"
 
 #include <errno.h>

@@ -2,8 +2,6 @@
 // From kubeconfig files to an endpoint: one file, or several merged (kubeconfig.h).
 #include "core/kube/kubeconfig/kubeconfig.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>

@@ -4,8 +4,9 @@
 // while in use.
 #pragma once
 
-#include "core/base/buffer.h"
-#include "core/base/error.h"
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exec entry of a user: a credential plugin (client-go's ExecConfig).
 #include "core/base/digest.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/json/writer.h"
 #include "core/kube/credentials/exec_plugin.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/text.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/address.h"
-#include "core/base/text.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <ctype.h>

@@ -3,7 +3,8 @@
 // the host never needs (managedFields, kubectl's last-applied annotation) are stripped.
 #pragma once
 
-#include "core/base/error.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/json/json.h"
 
 #include <stdatomic.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object/objects.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/json/yaml.h"
 #include "core/kube/object/object.h"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges: their memory, their responses, and how they end (curl_internal.h).
-#include "core/base/clock.h"
-#include "core/base/memory.h"
-#include "core/base/text.h"
 #include "core/kube/transport/curl_internal.h"
 
 #include <stdlib.h>

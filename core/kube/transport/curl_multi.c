@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multi handle: waiting for libcurl's sockets, and running only the exchanges with a ready socket or a due timeout
 // (curl_internal.h). docs/architecture.md says why not with curl_multi_perform.
-#include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/kube/transport/curl_internal.h"
 
 #include <netinet/in.h>

@@ -2,8 +2,6 @@
 // libcurl options for requests (curl_internal.h), for libcurl 7.88 and later. HTTP/1.1 only: HTTP/2 takes more
 // processor time at both ends in every version (docs/performance.md), and in 7.88 it may report a cut stream as
 // complete and loses window for cancelled streams.
-#include "core/base/clock.h"
-#include "core/base/text.h"
 #include "core/kube/transport/curl_internal.h"
 
 #include <errno.h>

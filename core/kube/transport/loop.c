@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/transport/curl_transport.h"
 
-#include "core/base/memory.h"
 #include "core/base/thread.h"
 
 #include <stdlib.h>

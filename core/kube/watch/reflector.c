@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/memory.h"
 #include "core/kube/watch/reflector_internal.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 // objects. A reflector belongs to the thread of its transport.
 #pragma once
 
-#include "core/base/clock.h"
 #include "core/json/scan.h"
 #include "core/kube/client/client.h"
 

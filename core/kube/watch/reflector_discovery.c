@@ -6,7 +6,6 @@
 // The proof checks that the server still knows the last version. A server that was restored from a backup or wiped
 // accepts a watch from a version in its future, and sends nothing, not even bookmarks. So before a watch resumes from a
 // version after a lost connection, the reflector requests a list that must not be older.
-#include "core/base/memory.h"
 #include "core/kube/api/requests.h"
 #include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"

@@ -4,8 +4,6 @@
 #pragma once
 
 #include "core/base/log.h"
-#include "core/base/text.h"
-#include "core/kube/client/client.h"
 #include "core/kube/watch/reflector.h"
 
 enum phase {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list in pages: consistent reads (no resourceVersion). A page is split as text, and parsed and passed on item by
 // item, so that only one item is in memory at a time.
-#include "core/base/memory.h"
 #include "core/kube/object/span.h"
 #include "core/kube/watch/reflector_internal.h"
 
