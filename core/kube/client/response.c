@@ -270,7 +270,7 @@ static void read_body(struct response *response, const struct http_result *resul
         error = json_parse_limited(result->body, result->body_len, &limits, &value);
     } else {
         const struct object_limits limits = {.budget = budget};
-        error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
+        error = object_parse_bounded(result->body, result->body_len, &limits, &response->object);
     }
     bool status = verb != VERB_RAW_GET && text_equal(json_string(json_get(value, "kind")), "Status");
     if (error)

@@ -24,7 +24,7 @@
 struct budget {
     size_t max_object_size;  // bytes of an object's JSON text after stripping
     size_t max_object_nodes; // JSON values in an object
-    size_t max_status_size;  // bytes of an object's status (status_limit.h); 0, which is so at first: any
+    size_t max_status_size;  // bytes of an object's status (status_limit); 0, which is so at first: any
     size_t max_answer;       // decoded bytes of one response body
     size_t max_frame;        // bytes of one event of a watch
     size_t max_buffered;     // bytes of all incomplete responses and frames together
@@ -62,16 +62,17 @@ struct object {
     // resourceVersion, generation, deletionTimestamp, the first ownerReferences, labels and annotations with the prefix
     // wharf.dev/, and the fields in object_limits.kept.
     char *too_large;
-    char *reduced; // not NULL: the status was reduced (status_limit.h), and this says why and how
+    char *reduced; // not NULL: the status was reduced (status_limit), and this says why and how
 };
 
 #define OBJECT_OWN_PREFIX "wharf.dev/"
 
 // Limits up to which an object is parsed completely.
 struct object_limits {
-    const struct budget *budget; // NULL: the defaults
-    const char *const *kept;     // JSON pointers of short values kept in stubs, NULL-terminated; may be NULL
-    const char *const *only;     // patterns of the fields to parse, others are cut off first (prune.h); NULL: all
+    const struct budget *budget;    // NULL: the defaults
+    const char *const *kept;        // JSON pointers of short values kept in stubs, NULL-terminated; may be NULL
+    const char *const *only;        // patterns of the fields to parse, others are cut off first (span.h); NULL: all
+    const char *api_version, *kind; // filled in if missing (items of a list); may be NULL
 };
 
 // Takes ownership of `value`, also on failure. `api_version` and `kind`, which may be NULL, are filled in if missing
@@ -82,8 +83,8 @@ struct error *object_new(struct json *value, const char *api_version, const char
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out);
 // The same within limits, which apply after stripping: an object over them becomes a stub.
-struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct object_limits *limits, struct object **out);
+struct error *object_parse_bounded(const char *text, size_t len, const struct object_limits *limits,
+                                   struct object **out);
 // A stub, see `too_large`, of the text of an object. `kept` is as in the limits; `why` NULL means out of memory.
 struct error *object_stub(const char *text, size_t len, const char *api_version, const char *kind,
                           const char *const *kept, const char *why, struct object **out);

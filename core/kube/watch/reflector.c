@@ -258,11 +258,6 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
     return true;
 }
 
-struct error *reflector_parse(const struct reflector *reflector, const char *text, size_t len, struct object **out) {
-    return object_parse_bounded(text, len, reflector->discovery.api_version, reflector->discovery.kind,
-                                &reflector->limits, out);
-}
-
 bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance) {
     __attribute__((cleanup(error_cleanup))) struct error *error = problem;

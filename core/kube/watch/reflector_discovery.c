@@ -34,6 +34,8 @@ static void read_document(struct reflector *reflector, const struct json *docume
     free(discovery->api_version);
     discovery->kind = strdup(json_string_or(json_get(resource, "kind"), ""));
     discovery->api_version = text_format("%s%s%s", group, *group ? "/" : "", reflector_api_version(reflector));
+    reflector->limits.kind = discovery->kind;
+    reflector->limits.api_version = discovery->api_version;
     if (!discovery->kind || !discovery->api_version)
         reflector_conclude_no_memory(reflector);
 }

@@ -72,7 +72,7 @@ struct reflector {
     struct reflector_options *options; // a copy with its texts; none is NULL
     struct transport *transport;
     struct reflector_handler handler;
-    struct object_limits limits; // of objects
+    struct object_limits limits; // of objects, with what discovery found
     struct random random;
     char *what;     // "jobs.batch"
     bool metadata;  // as the option, until a server rejects the form
@@ -144,11 +144,8 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
 // Accept of a request for a list or, unless `list`, a watch.
 const char *reflector_accept(const struct reflector *reflector, bool list);
 
-// Parses an item or the object of an event, as object_parse_bounded.
-struct error *reflector_parse(const struct reflector *reflector, const char *text, size_t len, struct object **out);
-
-// Passes the result of reflector_parse to the handler; takes both. With `advance` its resourceVersion becomes the last
-// one. False: `ending` has the reason. Skips invalid objects, and logs the first.
+// Passes the result of object_parse_bounded to the handler; takes both. With `advance` its resourceVersion becomes the
+// last one. False: `ending` has the reason. Skips invalid objects, and logs the first.
 bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance);
 

@@ -59,14 +59,15 @@ static const char *find_fault(struct page *page) {
 
 // Items of built-in kinds lack apiVersion and kind. If discovery did not provide the kind, it is the list's kind
 // without "List".
-static bool learn_kind(struct discovery *discovery, const struct page *page) {
+static bool learn_kind(struct reflector *reflector, const struct page *page) {
+    struct discovery *discovery = &reflector->discovery;
     if (discovery->kind[0] != '\0')
         return true;
     char *kind = strndup(json_string_or(page->kind, ""), page->item_kind_len);
     if (!kind)
         return false;
     free(discovery->kind);
-    discovery->kind = kind;
+    reflector->limits.kind = discovery->kind = kind;
     return true;
 }
 
@@ -83,7 +84,7 @@ static bool is_broken(const struct reflector *reflector, const char *text, size_
 
 static bool deliver_item(struct reflector *reflector, const char *text, size_t len) {
     struct object *object = NULL;
-    struct error *error = reflector_parse(reflector, text, len, &object);
+    struct error *error = object_parse_bounded(text, len, &reflector->limits, &object);
     if (error && error->code == ERROR_INVALID && is_broken(reflector, text, len)) {
         reflector_conclude(reflector, REASON_GARBAGE, "the server sent a list with an invalid item: %s",
                            error_text(error));
@@ -134,7 +135,7 @@ static bool use_page(struct reflector *reflector, struct page *page) {
     const char *version = json_string_or(json_get(page->metadata, "resourceVersion"), "");
     if (token[0] != '\0' && text_equal(token, list->token))
         return reflector_conclude(reflector, REASON_GARBAGE, "the server returned the same continue token twice");
-    if (!learn_kind(&reflector->discovery, page))
+    if (!learn_kind(reflector, page))
         return reflector_conclude_no_memory(reflector);
     if (!list->begun) {
         (void)reflector_check_version(reflector, version);

@@ -104,7 +104,8 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
     if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED"))
         return false;
     struct object *made = NULL;
-    struct error *error = reflector_parse(reflector, bytes + object.value, object.end - object.value, &made);
+    struct error *error =
+        object_parse_bounded(bytes + object.value, object.end - object.value, &reflector->limits, &made);
     if (error && error->code == ERROR_INVALID && json_broken(reflector, bytes, len)) {
         error_free(error);
         return false;

@@ -264,7 +264,7 @@ static void seen_within(struct play *play, struct json *mirror, size_t max) {
     budget_init(&budget, 0, 0, 0, NULL);
     budget.max_status_size = max;
     struct object *object = NULL;
-    assert_null(object_parse_bounded(text, len, NULL, NULL, &(struct object_limits){.budget = &budget}, &object));
+    assert_null(object_parse_bounded(text, len, &(struct object_limits){.budget = &budget}, &object));
     play_tell(play, (struct engine_event){.type = EVENT_SEEN, .cluster = 1, .object = object});
     play_wait(play, 0);
 }
