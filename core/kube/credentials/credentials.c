@@ -62,8 +62,9 @@ static bool names_files(const struct credentials *credentials) {
     return credentials->secure && (endpoint->ca_file || endpoint->client_cert_file || endpoint->client_key_file);
 }
 
-static bool has_files(const struct credentials *credentials) {
-    return credentials->endpoint->source || names_files(credentials);
+// When the kubeconfig and the files are due again, after a check now.
+static int64_t next_check(const struct credentials *credentials, int64_t now_ns) {
+    return credentials->endpoint->source || names_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
 }
 
 // Sets *header to the endpoint's Authorization header, NULL for none.
@@ -113,9 +114,7 @@ struct error *credentials_open(struct credentials *credentials, const struct end
     credentials->pem_set = make_pem_set(credentials, endpoint);
     if (!credentials->pem_set)
         return error_no_memory();
-    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns
-                                : has_files(credentials)       ? now.mono_ns + FILES_AGE
-                                                               : CLOCK_NEVER;
+    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns : next_check(credentials, now.mono_ns);
     exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake, ctx, now);
     if (secure)
         update_token(credentials, now.mono_ns);
@@ -162,21 +161,16 @@ bool credentials_expire(struct credentials *credentials, int64_t now_ns) {
     return renewed || token || names_files(credentials) || endpoint_is_outdated(credentials->endpoint);
 }
 
-// Replaces *text with the content of the file.
-static struct error *read_pem(const char *path, char **text) {
-    char *content = NULL;
-    TRY(certs_read_file(path, &content));
-    text_free_secret(*text);
-    *text = content;
-    return NULL;
-}
-
 static struct error *read_files(const struct credentials *credentials, struct pem_set *pem_set) {
     char **const texts[CREDENTIAL_FILES] = {&pem_set->ca, &pem_set->cert, &pem_set->key};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
-        if (path)
-            TRY(read_pem(path, texts[i]));
+        char *content = NULL;
+        if (!path)
+            continue;
+        TRY(certs_read_file(path, &content));
+        text_free_secret(*texts[i]);
+        *texts[i] = content;
     }
     const char *ca_file = credentials->endpoint->ca_file;
     if (pem_set->ca)
@@ -245,7 +239,7 @@ bool credentials_replace(struct credentials *credentials, struct endpoint *fresh
     endpoint_free(credentials->own);
     credentials->endpoint = credentials->own = fresh;
     credentials->moved = false;
-    credentials->files_due_ns = has_files(credentials) ? now.mono_ns + FILES_AGE : CLOCK_NEVER;
+    credentials->files_due_ns = next_check(credentials, now.mono_ns);
     memset(credentials->stamps, 0, sizeof credentials->stamps);
     if (credentials->secure)
         update_token(credentials, now.mono_ns);

@@ -142,25 +142,14 @@ static unsigned address_bits(const struct address *address) {
     return address->family == AF_INET ? 32 : 128;
 }
 
-static bool is_loopback(const char *host) {
-    static const struct address v6 = {.family = AF_INET6, .bytes = {[15] = 1}};
-    struct address address = parse_address(host);
-    if (strcasecmp(host, "localhost") == 0)
-        return true;
-    return (address.family == AF_INET && address.bytes[0] == 127) ||
-           (address.family == AF_INET6 && same_prefix(&address, &v6, 128));
-}
-
-static bool matches_cidr(const char *entry, const struct address *host) {
-    char network[64];
-    const char *slash = strchr(entry, '/');
+static bool matches_cidr(char *entry, const struct address *host) {
+    char *slash = strchr(entry, '/');
     int64_t bits = 0;
-    if ((size_t)(slash - entry) >= sizeof network || !text_to_int64(slash + 1, &bits))
+    if (!text_to_int64(slash + 1, &bits))
         return false;
-    text_copy(network, (size_t)(slash - entry) + 1, entry);
-    struct address address = parse_address(network);
-    return address.family != 0 && host->family == address.family && bits <= address_bits(&address) &&
-           same_prefix(host, &address, (unsigned)bits);
+    *slash = '\0';
+    struct address address = parse_address(entry);
+    return address.family != 0 && bits <= address_bits(&address) && same_prefix(host, &address, (unsigned)bits);
 }
 
 // "example.com" matches itself and its subdomains, ".example.com" and "*.example.com" only subdomains.
@@ -168,13 +157,11 @@ static bool matches_domain(const char *entry, const char *host) {
     if (text_has_prefix(entry, "*."))
         entry++;
     bool itself = entry[0] != '.';
-    if (itself && strcasecmp(entry, host) == 0)
-        return true;
     const char *suffix = itself ? entry : entry + 1;
-    size_t host_len = strlen(host);
-    size_t suffix_len = strlen(suffix);
-    return suffix_len > 0 && host_len > suffix_len && host[host_len - suffix_len - 1] == '.' &&
-           strcasecmp(host + host_len - suffix_len, suffix) == 0;
+    size_t host_len = strlen(host), suffix_len = strlen(suffix);
+    if (suffix_len == 0 || host_len < suffix_len || strcasecmp(host + host_len - suffix_len, suffix) != 0)
+        return false;
+    return host_len == suffix_len ? itself : host[host_len - suffix_len - 1] == '.';
 }
 
 // Strips ":port" from `entry`, and the brackets of an IPv6 address. Returns the port, or NULL.
@@ -223,11 +210,11 @@ char *trim_spaces(char *text) {
 // Splits `list` in place.
 static bool is_exempt(char *list, const struct server_url *server) {
     struct address host = parse_address(server->host);
-    char *entry;
-    while ((entry = strsep(&list, ",")))
+    bool loopback = host.family == AF_INET ? host.bytes[0] == 127 : address_is_local(server->host);
+    for (char *entry; !loopback && (entry = strsep(&list, ","));)
         if (entry_matches(trim_spaces(entry), server, &host))
             return true;
-    return false;
+    return loopback;
 }
 
 static const char *variable(char *(*environment)(const char *), const char *upper, const char *lower) {
@@ -262,15 +249,16 @@ struct error *proxy_choose(const struct server_url *server, const char *proxy_ur
     if (proxy_url)
         return for_curl(proxy_url, out);
     // In a CGI program, HTTP_PROXY is the client's "Proxy" header.
-    bool cgi = environment("REQUEST_METHOD");
-    const char *found = server->tls ? variable(environment, "HTTPS_PROXY", "https_proxy")
-                        : cgi       ? NULL
-                                    : variable(environment, "HTTP_PROXY", "http_proxy");
+    const char *found = NULL;
+    if (server->tls)
+        found = variable(environment, "HTTPS_PROXY", "https_proxy");
+    else if (!environment("REQUEST_METHOD"))
+        found = variable(environment, "HTTP_PROXY", "http_proxy");
     const char *exempt = variable(environment, "NO_PROXY", "no_proxy");
     AUTO_TEXT list = strdup(exempt ? exempt : "");
     if (!list)
         return error_no_memory();
-    if (!found || is_loopback(server->host) || is_exempt(list, server)) {
+    if (!found || is_exempt(list, server)) {
         *out = strdup("");
         return *out ? NULL : error_no_memory();
     }

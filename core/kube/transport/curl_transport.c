@@ -303,18 +303,13 @@ static void advance(struct curl_transport *transport) {
     exchange_trim(transport);
 }
 
-static int64_t earlier(int64_t wait_ns, int64_t at_ns, int64_t now_ns) {
-    int64_t other = at_ns == CLOCK_NEVER ? CLOCK_NEVER : at_ns > now_ns ? at_ns - now_ns : 0;
-    return other < wait_ns ? other : wait_ns;
-}
-
 static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
     bool pending = credentials_are_pending(&transport->credentials, transport->now_ns);
     if (transport->called || (transport->waiting.first && !pending))
         return 0;
     const struct timer *stall = heap_first(&transport->stalls);
-    wait_ns = earlier(wait_ns, stall ? stall->at_ns : CLOCK_NEVER, transport->now_ns);
-    return earlier(wait_ns, credentials_due(&transport->credentials), transport->now_ns);
+    int64_t due_ns = clock_earlier(credentials_due(&transport->credentials), stall ? stall->at_ns : CLOCK_NEVER);
+    return due_ns == CLOCK_NEVER ? wait_ns : clock_earlier(wait_ns, clock_later(due_ns - transport->now_ns, 0));
 }
 
 const char *curl_transport_response_header(struct transport *transport, uint64_t id, const char *name) {
@@ -341,12 +336,7 @@ void curl_transport_limit(struct transport *transport, struct budget *budget) {
 }
 
 bool curl_transport_header(struct transport *transport, const char *header) {
-    char *copy = strdup(header);
-    if (!copy)
-        return false;
-    free(curl_of(transport)->header);
-    curl_of(transport)->header = copy;
-    return true;
+    return text_set(&curl_of(transport)->header, header);
 }
 
 void curl_transport_wakeup(struct transport *transport) {
