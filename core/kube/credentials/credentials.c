@@ -109,13 +109,13 @@ static struct pem_set *make_pem_set(const struct credentials *credentials, const
 }
 
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
-                               void (*wake)(void *ctx), void *ctx, struct moment now) {
+                               int wake_fd, struct moment now) {
     *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
     credentials->pem_set = make_pem_set(credentials, endpoint);
     if (!credentials->pem_set)
         return error_no_memory();
     credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns : next_check(credentials, now.mono_ns);
-    exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake, ctx, now);
+    exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake_fd, now);
     if (secure)
         update_token(credentials, now.mono_ns);
     return NULL;
@@ -227,10 +227,9 @@ static void replace_plugin(struct credentials *credentials, const struct endpoin
         source->plugin = credentials->secure ? fresh->exec : NULL;
         return;
     }
-    void (*wake)(void *ctx) = source->wake;
-    void *ctx = source->ctx;
+    int wake_fd = source->wake_fd;
     exec_source_close(source);
-    exec_source_open(source, fresh->exec, wake, ctx, now);
+    exec_source_open(source, fresh->exec, wake_fd, now);
 }
 
 bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now) {

@@ -15,14 +15,12 @@
 // server rejected the credential; one run at a time. Belongs to one thread, and blocks only to stop a run.
 struct exec_source {
     const struct exec_plugin *plugin; // NULL: none
-    void (*wake)(void *ctx);          // called from another thread when a run is over
-    void *ctx;
-    struct exec_job *job; // the run under way, or NULL
+    int wake_fd;                      // an eventfd, written when a run is over
+    struct exec_job *job;             // the run under way, or NULL
     struct exec_credential held;
-    bool has;              // `held` is valid
     bool accepted;         // by the server
     bool rejected;         // by the server
-    uint64_t generation;   // of `held`: 1 for the first
+    uint64_t generation;   // of `held`: 1 for the first, 0 for none
     int64_t due_ns;        // when to run next, monotonic; CLOCK_NEVER: after a rejection
     int64_t started_ns;    // the last run
     int64_t expires_ns;    // `held`, monotonic
@@ -30,8 +28,7 @@ struct exec_source {
     struct error *problem; // of the last run; NULL: success
 };
 
-void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,
-                      struct moment now);
+void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, int wake_fd, struct moment now);
 void exec_source_close(struct exec_source *source);
 
 // Starts a run that is due, and takes the result of one that is over. True: `held` changed.
@@ -82,9 +79,9 @@ struct credentials {
     uint64_t stamps[CREDENTIAL_FILES]; // endpoint_file_stamp of the files in use; 0: to be read again
 };
 
-// Another thread calls `wake` when credentials_update has work.
+// `wake_fd`, an eventfd, becomes readable when credentials_update has work.
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
-                               void (*wake)(void *ctx), void *ctx, struct moment now);
+                               int wake_fd, struct moment now);
 void credentials_close(struct credentials *credentials);
 
 // Reloads due credentials. True if the client certificate changed: streams with the old certificate must end.

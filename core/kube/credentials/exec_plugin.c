@@ -58,8 +58,7 @@ void exec_credential_clear(struct exec_credential *credential) {
 
 struct exec_cache {
     pthread_mutex_t mutex;
-    bool has;
-    struct exec_credential held;
+    struct exec_credential held; // zeros, so expired: none
 };
 
 struct exec_cache *exec_cache_new(void) {
@@ -96,7 +95,7 @@ void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fres
         return;
     AUTO_LOCK(&cache->mutex);
     exec_credential_clear(&cache->held);
-    cache->has = copy(fresh, &cache->held);
+    (void)copy(fresh, &cache->held);
 }
 
 bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
@@ -104,7 +103,7 @@ bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *othe
     if (!cache)
         return false;
     AUTO_LOCK(&cache->mutex);
-    return cache->has && cache->held.expires_ns > until_ns && !(other_than && are_equal(&cache->held, other_than)) &&
+    return cache->held.expires_ns > until_ns && !(other_than && are_equal(&cache->held, other_than)) &&
            copy(&cache->held, out);
 }
 

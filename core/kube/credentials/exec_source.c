@@ -33,7 +33,7 @@ static void *run_plugin(void *arg) {
     struct exec_job *job = arg;
     job->error = exec_plugin_run(job->source->plugin, EXEC_TIMEOUT, job->cancel_fd, &job->credential);
     atomic_store(&job->over, true);
-    job->source->wake(job->source->ctx);
+    (void)eventfd_write(job->source->wake_fd, 1);
     return NULL;
 }
 
@@ -72,11 +72,9 @@ static void cancel_job(struct exec_source *source) {
     exec_credential_clear(&unused);
 }
 
-void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, void (*wake)(void *ctx), void *ctx,
-                      struct moment now) {
+void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, int wake_fd, struct moment now) {
     *source = (struct exec_source){.plugin = plugin,
-                                   .wake = wake,
-                                   .ctx = ctx,
+                                   .wake_fd = wake_fd,
                                    .due_ns = plugin ? now.mono_ns : CLOCK_NEVER,
                                    .started_ns = now.mono_ns,
                                    .expires_ns = CLOCK_NEVER};
@@ -122,7 +120,6 @@ static void plan_expiry(struct exec_source *source, struct moment now) {
 static void adopt_credential(struct exec_source *source, const struct exec_credential *fresh, struct moment now) {
     exec_credential_clear(&source->held);
     source->held = *fresh;
-    source->has = true;
     source->accepted = source->rejected = false;
     source->generation++;
     source->failures = 0;
@@ -135,7 +132,8 @@ static void adopt_credential(struct exec_source *source, const struct exec_crede
 // delay applies.
 static bool adopt_shared(struct exec_source *source, struct moment now) {
     struct exec_credential fresh;
-    if (!exec_cache_get(source->plugin->cache, source->has ? &source->held : NULL, now.wall_ns + LEEWAY, &fresh))
+    if (!exec_cache_get(source->plugin->cache, source->generation > 0 ? &source->held : NULL, now.wall_ns + LEEWAY,
+                        &fresh))
         return false;
     source->started_ns = now.mono_ns - AGAIN;
     adopt_credential(source, &fresh, now);
@@ -170,7 +168,7 @@ bool exec_source_update(struct exec_source *source, struct moment now) {
 
 // An expired credential is not sent: the server would reject it.
 static bool is_usable(const struct exec_source *source, int64_t now_ns) {
-    return !source->plugin || (source->has && !source->rejected && now_ns < source->expires_ns);
+    return !source->plugin || (source->generation > 0 && !source->rejected && now_ns < source->expires_ns);
 }
 
 bool exec_source_is_waiting(const struct exec_source *source, int64_t now_ns) {
@@ -182,7 +180,7 @@ const struct error *exec_source_problem(const struct exec_source *source, int64_
 }
 
 void exec_source_answered(struct exec_source *source, uint64_t generation, int status) {
-    if (generation != source->generation || !source->has)
+    if (generation != source->generation || generation == 0)
         return;
     source->rejected |= status == 401;
     source->accepted |= (status >= 200 && status < 300) || status == 403;
@@ -191,7 +189,7 @@ void exec_source_answered(struct exec_source *source, uint64_t generation, int s
 bool exec_source_renew(struct exec_source *source, int64_t now_ns) {
     if (!source->plugin)
         return false;
-    if (source->job || (source->has && !source->rejected))
+    if (source->job || (source->generation > 0 && !source->rejected))
         return true; // in progress, or ended
     int64_t earliest_ns = source->started_ns + (source->accepted ? AGAIN_ACCEPTED : AGAIN);
     if (source->failures == 0)

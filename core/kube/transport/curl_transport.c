@@ -140,21 +140,17 @@ static struct error *try_options(struct curl_transport *transport) {
     return ok ? NULL : error_new(ERROR_UNSUPPORTED, "libcurl rejected an option, or out of memory");
 }
 
-static void wake(void *transport) {
-    curl_transport_wakeup(transport);
-}
-
 static struct error *open_transport(struct curl_transport *transport, const struct endpoint *endpoint,
                                     const char *user_agent) {
     transport->base.ops = &ops;
-    transport->wake_fd = -1;
+    transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     transport->now_ns = clock_now().mono_ns;
     heap_init(&transport->stalls);
     TRY(set_addresses(transport, endpoint));
-    TRY(credentials_open(&transport->credentials, endpoint, transport->url.tls, wake, transport, clock_now()));
-    transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (transport->wake_fd < 0)
         return error_new(ERROR_IO, "cannot watch sockets: %s", strerror(errno));
+    bool tls = transport->url.tls;
+    TRY(credentials_open(&transport->credentials, endpoint, tls, transport->wake_fd, clock_now()));
     transport->user_agent = strdup(user_agent);
     if (!transport->user_agent || !multi_open(transport))
         return error_no_memory();

@@ -14,7 +14,6 @@
 #define DENIED_MAX_NS (6 * CLOCK_SECOND) // after a 403: a grant is noticed soon. After a 401 the probe notices
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
-#define BOOKMARK_NS (60 * CLOCK_SECOND)
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define NOT_ACCEPTABLE 406
 #define PATH_MAX_BYTES ((size_t)64 << 10)
@@ -47,8 +46,6 @@ static struct reflector_options *copy_options(const struct reflector_options *op
     given.field_selector = given.field_selector ? given.field_selector : "";
     given.namespace_ = given.namespace_ ? given.namespace_ : "";
     given.watch_list = given.watch_list && !given.from_now;
-    if (given.bookmark_interval_ns <= 0)
-        given.bookmark_interval_ns = BOOKMARK_NS;
     return struct_copy_with_texts(&given, sizeof given, OPTION_TEXTS);
 }
 

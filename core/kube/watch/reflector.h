@@ -36,16 +36,15 @@ struct reflector_options {
     const char *namespace_;      // NULL or "": all
     const char *const *versions; // acceptable versions, preferred first, at least one; NULL-terminated; not copied
     bool cluster_scoped;
-    bool metadata;                // of objects, metadata is enough (PartialObjectMetadata); a server may send more
-    bool from_now;                // lists are not passed on, only later changes
-    bool watch_list;              // try a streaming list first; falls back to pages if not served
-    uint64_t seed;                // for jitter
-    struct budget *budget;        // of the cluster, not owned; may be NULL
-    const char *const *kept;      // see object_limits; not copied; may be NULL
-    const char *const *only;      // the same
-    struct probe *probe;          // notified of server activity; not owned; may be NULL
-    struct meter *meter;          // counts lists and watches; not owned; may be NULL
-    int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three intervals is reopened
+    bool metadata;           // of objects, metadata is enough (PartialObjectMetadata); a server may send more
+    bool from_now;           // lists are not passed on, only later changes
+    bool watch_list;         // try a streaming list first; falls back to pages if not served
+    uint64_t seed;           // for jitter
+    struct budget *budget;   // of the cluster, not owned; may be NULL
+    const char *const *kept; // see object_limits; not copied; may be NULL
+    const char *const *only; // the same
+    struct probe *probe;     // notified of server activity; not owned; may be NULL
+    struct meter *meter;     // counts lists and watches; not owned; may be NULL
 };
 
 struct reflector;

@@ -9,7 +9,7 @@
 #define TIMEOUT_MIN_S 300
 #define TIMEOUT_SPAN_S 301
 #define TIMEOUT_GRACE_NS (30 * CLOCK_SECOND)
-#define STALL_BOOKMARKS 3
+#define STALL_NS (3 * 60 * CLOCK_SECOND) // three bookmarks
 #define SHORT_NS CLOCK_SECOND
 #define SHORT_STREAMS_MAX 3
 #define RESTLESS_NS (30 * CLOCK_SECOND) // streams that end sooner, one after the other,
@@ -217,7 +217,7 @@ struct error *watch_prepare(struct reflector *reflector, struct buffer *path, st
     request->stream = true;
     request->max_body = REFLECTOR_ERROR_BODY_MAX;
     request->timeout_ns = timeout_s * CLOCK_SECOND + TIMEOUT_GRACE_NS;
-    request->stall_ns = STALL_BOOKMARKS * reflector->options->bookmark_interval_ns;
+    request->stall_ns = STALL_NS;
     watch->scanner = (struct frame_scanner){0};
     watch->open = watch->decided = watch->heard = watch->clean = false;
     watch->initial = initial;
