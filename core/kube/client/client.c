@@ -35,8 +35,7 @@ struct queued_request {
 };
 
 struct client {
-    struct client_options options;
-    char *cluster;
+    struct client_options options;       // with a copy of its text
     struct queued_request *first, **end; // in the order of submission
     size_t count, in_flight;
     uint64_t last_id;
@@ -65,16 +64,13 @@ static void queued_forget(struct queued_request *queued) {
 }
 
 struct error *client_new(const struct client_options *options, struct client **out) {
-    struct client *client = calloc(1, sizeof(*client));
-    char *cluster = strdup(options->cluster);
-    if (!client || !cluster) {
-        free(client);
-        free(cluster);
-        return error_no_memory();
-    }
-    *client = (struct client){.options = *options, .cluster = cluster, .end = &client->first};
+    struct client made = {.options = *options};
     if (options->max_in_flight == 0)
-        client->options.max_in_flight = MAX_IN_FLIGHT;
+        made.options.max_in_flight = MAX_IN_FLIGHT;
+    struct client *client = struct_copy_with_texts(&made, sizeof made, 1);
+    if (!client)
+        return error_no_memory();
+    client->end = &client->first;
     *out = client;
     return NULL;
 }
@@ -99,7 +95,6 @@ void client_free(struct client *client) {
     }
     for (size_t i = 0; i < client->warning_count; i++)
         free(client->warnings[i]);
-    free(client->cluster);
     free(client);
 }
 
@@ -218,7 +213,7 @@ static void log_warning(struct client *client, const char *warning) {
     client->warnings[client->warning_count] = strdup(text);
     if (client->warnings[client->warning_count])
         client->warning_count++;
-    log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
+    log_fields(LOG_WARN, "the API server warns", {"cluster", client->options.cluster}, {"warning", text});
 }
 
 // Takes ownership of `queued`.
@@ -244,7 +239,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct transport *transport = client->options.transport;
     client->in_flight--;
     queued->exchange = 0;
-    request_log_end(&queued->log, client->cluster, result);
+    request_log_end(&queued->log, client->options.cluster, result);
     int64_t now_ns = clock_now().mono_ns, took_ns = now_ns - queued->sent_ns;
     meter_request(client->options.meter, meter_verb(queued->request.verb), result->status, took_ns);
     if (result->outcome == HTTP_ANSWERED)
@@ -322,7 +317,7 @@ static void end_late(struct client *client, struct moment now) {
     for (struct queued_request *queued; (queued = first_late(client, now));) {
         static const char why[] = "the lease ended before the answer came";
         stop_exchange(queued);
-        request_log_end(&queued->log, client->cluster, &(struct http_result){.problem = why});
+        request_log_end(&queued->log, client->options.cluster, &(struct http_result){.problem = why});
         end(queued, HTTP_BROKEN, why);
     }
 }

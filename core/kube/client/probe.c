@@ -11,7 +11,7 @@
 #define LATE_NS (2 * CLOCK_SECOND) // a tick later than this means that the process was not running
 
 struct probe {
-    char *cluster;
+    const char *cluster; // first member, see struct_copy_with_texts
     struct transport *transport;
     struct probe_handler handler;
     enum contact contact;
@@ -45,17 +45,13 @@ static void on_closed(void *ctx) {
 
 struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
                         struct probe **out) {
-    struct probe *probe = calloc(1, sizeof *probe);
-    char *copy = strdup(cluster);
-    if (!probe || !copy) {
-        free(probe);
-        free(copy);
+    const struct probe made = {
+        .cluster = cluster, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    *out = struct_copy_with_texts(&made, sizeof made, 1);
+    if (!*out)
         return error_no_memory();
-    }
-    *probe = (struct probe){.cluster = copy, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
     transport->closed = on_closed;
-    transport->closed_ctx = probe;
-    *out = probe;
+    transport->closed_ctx = *out;
     return NULL;
 }
 
@@ -67,7 +63,6 @@ void probe_free(struct probe *probe) {
     probe->transport->closed = NULL;
     response_clear(&probe->answer);
     request_log_free(&probe->log);
-    free(probe->cluster);
     free(probe);
 }
 

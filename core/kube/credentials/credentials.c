@@ -34,17 +34,11 @@ static struct pem_set *pem_set_new(const char *ca, const char *cert, const char 
     if (!made)
         return NULL;
     made->users = 1;
+    made->expires_ns = cert ? certs_expiry(cert) : 0;
     if (text_set(&made->ca, ca) && text_set(&made->cert, cert) && text_set(&made->key, key))
         return made;
     pem_set_release(made);
     return NULL;
-}
-
-int64_t pem_set_expiry(struct pem_set *pem_set) {
-    if (!pem_set->dated)
-        pem_set->expires_ns = pem_set->cert ? certs_expiry(pem_set->cert) : 0;
-    pem_set->dated = true;
-    return pem_set->expires_ns;
 }
 
 static void warn(const struct credentials *credentials, const char *message, const char *why) {
@@ -64,7 +58,7 @@ static bool names_files(const struct credentials *credentials) {
 
 // When the kubeconfig and the files are due again, after a check now.
 static int64_t next_check(const struct credentials *credentials, int64_t now_ns) {
-    return credentials->endpoint->source || names_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
+    return credentials->endpoint->paths || names_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
 }
 
 // Sets *header to the endpoint's Authorization header, NULL for none.
@@ -185,6 +179,7 @@ static bool adopt(struct credentials *credentials, struct pem_set *fresh) {
     if (!identity && text_equal(old->ca, fresh->ca))
         return false;
     pem_set_release(credentials->pem_set);
+    fresh->expires_ns = fresh->cert ? certs_expiry(fresh->cert) : 0;
     credentials->pem_set = fresh;
     fresh->users++; // the second reference is the caller's, until it returns
     return identity;

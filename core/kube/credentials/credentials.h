@@ -51,11 +51,8 @@ bool exec_source_renew(struct exec_source *source, int64_t now_ns);
 struct pem_set {
     size_t users;
     char *ca, *cert, *key; // NULL: none
-    bool dated;            // expires_ns is known
-    int64_t expires_ns;    // see pem_set_expiry
+    int64_t expires_ns;    // of the client certificate, in nanoseconds since 1970; 0: there is none
 };
-// When the client certificate expires, in nanoseconds since 1970; 0: there is none.
-int64_t pem_set_expiry(struct pem_set *pem_set);
 void pem_set_release(struct pem_set *pem_set); // NULL is fine
 
 #define CREDENTIALS_BEARER "Authorization: Bearer "

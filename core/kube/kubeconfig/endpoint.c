@@ -15,29 +15,20 @@ struct endpoint *endpoint_hold(struct endpoint *endpoint) {
     return endpoint;
 }
 
-static void free_source(struct endpoint_source *source) {
-    if (!source)
-        return;
-    free(source->paths);
-    free(source->context);
-    exec_policy_free(source->policy);
-    free(source);
-}
-
 void endpoint_free(struct endpoint *endpoint) {
     if (!endpoint || (atomic_load(&endpoint->more) > 0 && atomic_fetch_sub(&endpoint->more, 1) > 0))
         return;
     text_free_secret(endpoint->client_key_pem);
-    char *texts[] = {endpoint->server,         endpoint->ca_pem,     endpoint->tls_server_name,
-                     endpoint->proxy_url,      endpoint->token,      endpoint->client_cert_pem,
-                     endpoint->token_file,     endpoint->namespace_, endpoint->description,
-                     endpoint->ca_file,        endpoint->socket,     endpoint->client_cert_file,
-                     endpoint->client_key_file};
+    char *texts[] = {endpoint->server,          endpoint->ca_pem,     endpoint->tls_server_name,
+                     endpoint->proxy_url,       endpoint->token,      endpoint->client_cert_pem,
+                     endpoint->token_file,      endpoint->namespace_, endpoint->description,
+                     endpoint->ca_file,         endpoint->socket,     endpoint->client_cert_file,
+                     endpoint->client_key_file, endpoint->paths,      endpoint->context};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
     text_list_free(endpoint->impersonation);
     exec_plugin_free(endpoint->exec);
-    free_source(endpoint->source);
+    exec_policy_free(endpoint->policy);
     free(endpoint);
 }
 

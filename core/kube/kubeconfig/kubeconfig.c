@@ -105,10 +105,10 @@ uint64_t endpoint_file_stamp(const char *path) {
     return text ? text_hash(TEXT_HASH, text) : 0;
 }
 
-static uint64_t stamp_list(const struct endpoint_source *source) {
-    if (!source->list)
-        return endpoint_file_stamp(source->paths);
-    AUTO_TEXT list = strdup(source->paths);
+static uint64_t stamp_files(const struct endpoint *endpoint) {
+    if (!endpoint->is_list)
+        return endpoint_file_stamp(endpoint->paths);
+    AUTO_TEXT list = strdup(endpoint->paths);
     uint64_t stamp = 0;
     char *rest = list;
     char *path;
@@ -117,25 +117,15 @@ static uint64_t stamp_list(const struct endpoint_source *source) {
     return stamp;
 }
 
-static struct error *make_source(const char *paths, bool list, const char *context, const struct exec_policy *policy,
-                                 struct endpoint_source **out) {
-    struct endpoint_source *source = calloc(1, sizeof *source);
-    *out = source;
-    if (!source)
-        return error_no_memory();
-    source->list = list;
-    if (!text_set(&source->paths, paths) || !text_set(&source->context, context) ||
-        !exec_policy_copy(policy, &source->policy))
-        return error_no_memory();
-    source->stamp = stamp_list(source);
-    return NULL;
-}
-
 static struct error *load(const char *paths, bool list, const char *context, const struct exec_policy *policy,
                           struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
     AUTO_ENDPOINT endpoint = calloc(1, sizeof *endpoint);
-    TRY(endpoint ? make_source(paths, list, context, policy, &endpoint->source) : error_no_memory());
+    if (!endpoint || !text_set(&endpoint->paths, paths) || !text_set(&endpoint->context, context) ||
+        !exec_policy_copy(policy, &endpoint->policy))
+        return error_no_memory();
+    endpoint->is_list = list;
+    endpoint->stamp = stamp_files(endpoint);
     TRY(list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false));
     TRY(read_context(&config, context, policy, endpoint));
     *out = TAKE(endpoint);
@@ -153,10 +143,9 @@ struct error *kubeconfig_load_list(const char *paths, const char *context, const
 }
 
 bool endpoint_is_outdated(const struct endpoint *endpoint) {
-    return endpoint->source && stamp_list(endpoint->source) != endpoint->source->stamp;
+    return endpoint->paths && stamp_files(endpoint) != endpoint->stamp;
 }
 
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out) {
-    const struct endpoint_source *source = endpoint->source;
-    return load(source->paths, source->list, source->context, source->policy, out);
+    return load(endpoint->paths, endpoint->is_list, endpoint->context, endpoint->policy, out);
 }

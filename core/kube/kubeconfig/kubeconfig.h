@@ -43,15 +43,6 @@ bool exec_policy_allows_variable(const struct exec_policy *policy, const char *n
 struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
                                   char **path);
 
-// The origin of an endpoint, to read it again.
-struct endpoint_source {
-    char *paths; // a file, or a list as in KUBECONFIG
-    bool list;
-    char *context; // NULL: current-context
-    struct exec_policy *policy;
-    uint64_t stamp; // of the files, just before the read
-};
-
 struct endpoint {
     char *server;          // URL without a trailing slash
     char *socket;          // of a host on this machine: its verified Unix socket; NULL: connect to `server`
@@ -66,8 +57,13 @@ struct endpoint {
     char *namespace_;     // of the context; may be NULL
     char *description;    // for messages: "w1.kubeconfig, context kind-w1"
     char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL; NULL: none
-    struct exec_plugin *exec;       // brings the token or the client certificate, see exec_plugin.h; NULL: none
-    struct endpoint_source *source; // NULL: neither a kubeconfig file nor a list of files
+    struct exec_plugin *exec; // brings the token or the client certificate, see exec_plugin.h; NULL: none
+    // The origin, to read the endpoint again. NULL: neither a kubeconfig file nor a list of files as in KUBECONFIG.
+    char *paths;
+    bool is_list;
+    char *context; // NULL: current-context
+    struct exec_policy *policy;
+    uint64_t stamp;                                     // of the files, just before the read
     char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
     atomic_uint more;                                   // references besides the first
 };
@@ -77,9 +73,9 @@ void endpoint_free(struct endpoint *endpoint);
 void endpoint_cleanup(struct endpoint **endpoint);
 #define AUTO_ENDPOINT __attribute__((cleanup(endpoint_cleanup))) struct endpoint *
 
-// True: the endpoint's kubeconfig files were changed or replaced since the last read. False without a source.
+// True: the endpoint's kubeconfig files were changed or replaced since the last read. False without `paths`.
 bool endpoint_is_outdated(const struct endpoint *endpoint);
-// Reads the files again. The endpoint must have a source.
+// Reads the files again. The endpoint must have `paths`.
 struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out);
 
 // A number that changes whenever the file at the path is changed, replaced, created or removed.

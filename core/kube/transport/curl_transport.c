@@ -350,7 +350,7 @@ void curl_transport_renew(struct transport *transport, struct endpoint *fresh) {
 }
 
 int64_t curl_transport_expiry(struct transport *transport) {
-    return pem_set_expiry(curl_of(transport)->credentials.pem_set);
+    return curl_of(transport)->credentials.pem_set->expires_ns;
 }
 
 uint64_t curl_transport_credentials(struct transport *transport, enum credentials_kind *kind, const char **token) {

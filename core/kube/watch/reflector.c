@@ -40,37 +40,33 @@ static const struct {
                      watch_ended},
 };
 
-static struct reflector_options *copy_options(const struct reflector_options *options) {
-    struct reflector_options given = *options;
-    given.label_selector = given.label_selector ? given.label_selector : "";
-    given.field_selector = given.field_selector ? given.field_selector : "";
-    given.namespace_ = given.namespace_ ? given.namespace_ : "";
-    given.watch_list = given.watch_list && !given.from_now;
-    return struct_copy_with_texts(&given, sizeof given, OPTION_TEXTS);
+static const char *or_empty(const char *text) {
+    return text ? text : "";
 }
 
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
                             const struct reflector_handler *handler, struct reflector **out) {
-    struct reflector *reflector = calloc(1, sizeof(*reflector));
-    if (!reflector)
-        return error_no_memory();
-    *reflector = (struct reflector){
-        .options = copy_options(options),
+    AUTO_TEXT what = text_format("%s%s%s", options->plural, *options->group ? "." : "", options->group);
+    struct reflector made = {
+        .options = *options,
         .transport = transport,
         .handler = *handler,
         .limits = {.budget = options->budget, .kept = options->kept, .only = options->only},
         .random = {.state = options->seed},
-        .what = text_format("%s%s%s", options->plural, *options->group ? "." : "", options->group),
         .metadata = options->metadata,
         .due_ns = INT64_MIN,
         .ending.retry_after_ns = -1,
         .page_limit = options->from_now ? 1 : LIST_PAGE,
         .discovery.missing_ns = CLOCK_NEVER,
     };
-    if (!reflector->options || !reflector->what) {
-        reflector_free(reflector);
+    made.options.label_selector = or_empty(options->label_selector);
+    made.options.field_selector = or_empty(options->field_selector);
+    made.options.namespace_ = or_empty(options->namespace_);
+    made.options.watch_list = options->watch_list && !options->from_now;
+    struct reflector *reflector = what ? struct_copy_with_texts(&made, sizeof made, OPTION_TEXTS) : NULL;
+    if (!reflector)
         return error_no_memory();
-    }
+    reflector->what = TAKE(what);
     *out = reflector;
     return NULL;
 }
@@ -87,7 +83,6 @@ void reflector_free(struct reflector *reflector) {
     if (!reflector)
         return;
     reflector_abandon(reflector);
-    free(reflector->options);
     free(reflector->what);
     free(reflector->problem);
     free(reflector->discovery.api_version);
@@ -99,7 +94,7 @@ void reflector_free(struct reflector *reflector) {
 }
 
 void reflector_log(const struct reflector *reflector, enum log_level level, const char *message, const char *error) {
-    log_fields(level, message, {"cluster", reflector->options->cluster}, {"kind", reflector->what}, {"error", error});
+    log_fields(level, message, {"cluster", reflector->options.cluster}, {"kind", reflector->what}, {"error", error});
 }
 
 void reflector_set_state(struct reflector *reflector, enum reflector_state state, const char *problem) {
@@ -161,7 +156,7 @@ void reflector_wait(struct reflector *reflector, enum phase phase, const char *a
 enum phase reflector_new_list(struct reflector *reflector) {
     list_reset(&reflector->list);
     reflector->watch.early_ends = 0;
-    return reflector->options->watch_list ? PHASE_WATCH_LIST : PHASE_LIST;
+    return reflector->options.watch_list ? PHASE_WATCH_LIST : PHASE_LIST;
 }
 
 bool reflector_conclude(struct reflector *reflector, enum reason reason, const char *format, ...) {
@@ -182,25 +177,25 @@ bool reflector_conclude_no_memory(struct reflector *reflector) {
 void reflector_note_end(struct reflector *reflector, const struct http_result *result) {
     reflector->exchange = 0;
     reflector->ended = true;
-    request_log_end(&reflector->log, reflector->options->cluster, result);
+    request_log_end(&reflector->log, reflector->options.cluster, result);
     if (reflector->phase == PHASE_LIST)
-        meter_request(reflector->options->meter, METER_LIST, result->status, clock_now().mono_ns - reflector->sent_ns);
-    probe_ended(reflector->options->probe, result);
+        meter_request(reflector->options.meter, METER_LIST, result->status, clock_now().mono_ns - reflector->sent_ns);
+    probe_ended(reflector->options.probe, result);
 }
 
 void reflector_read(struct reflector *reflector, const struct http_result *result) {
     response_clear(&reflector->ending);
-    response_read_within(&reflector->ending, result, VERB_RAW_GET, reflector->options->budget);
+    response_read_within(&reflector->ending, result, VERB_RAW_GET, reflector->options.budget);
 }
 
 void reflector_drop_tail(struct reflector *reflector) {
     buffer_free(&reflector->watch.tail);
-    budget_give(reflector->options ? reflector->options->budget : NULL, reflector->charged);
+    budget_give(reflector->options.budget, reflector->charged);
     reflector->charged = 0;
 }
 
 bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t len) {
-    struct budget *budget = reflector->options->budget;
+    struct budget *budget = reflector->options.budget;
     struct buffer *tail = &reflector->watch.tail;
     size_t needed = tail->len + len;
     tail->max = budget_or_default(budget)->max_frame; // which may have changed
@@ -216,7 +211,7 @@ bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t 
 }
 
 const char *reflector_api_version(const struct reflector *reflector) {
-    return reflector->options->versions[reflector->discovery.index];
+    return reflector->options.versions[reflector->discovery.index];
 }
 
 static void put_selector(struct buffer *out, const char *parameter, const char *selector) {
@@ -228,7 +223,7 @@ static void put_selector(struct buffer *out, const char *parameter, const char *
 }
 
 struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out) {
-    const struct reflector_options *options = reflector->options;
+    const struct reflector_options *options = &reflector->options;
     struct resource resource = {.group = options->group,
                                 .version = reflector_api_version(reflector),
                                 .plural = options->plural,
@@ -338,7 +333,7 @@ static void submit(struct reflector *reflector, const struct http_request *reque
     request_log_begin(&reflector->log, phases[reflector->phase].verb, request->path);
     bool watch = reflector->phase == PHASE_WATCH || reflector->phase == PHASE_WATCH_LIST;
     if (watch && reflector->watched)
-        meter_restart(reflector->options->meter);
+        meter_restart(reflector->options.meter);
     reflector->watched |= watch;
 }
 
@@ -347,7 +342,7 @@ static void start(struct reflector *reflector) {
         reflector->phase = PHASE_PROVE;
     struct http_request request = {.method = HTTP_GET,
                                    .accept = "application/json",
-                                   .max_body = budget_or_default(reflector->options->budget)->max_answer,
+                                   .max_body = budget_or_default(reflector->options.budget)->max_answer,
                                    .timeout_ns = TIMEOUT_NS};
     AUTO_BUFFER(path, PATH_MAX_BYTES);
     __attribute__((cleanup(error_cleanup))) struct error *error =

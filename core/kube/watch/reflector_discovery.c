@@ -25,11 +25,11 @@ static void read_document(struct reflector *reflector, const struct json *docume
         reflector_conclude(reflector, REASON_GARBAGE, "the server returned something other than an APIResourceList");
         return;
     }
-    const struct json *resource = api_resources_find(document, reflector->options->plural);
+    const struct json *resource = api_resources_find(document, reflector->options.plural);
     discovery->served = resource && api_resource_has_verb(resource, "list") && api_resource_has_verb(resource, "watch");
     if (!discovery->served)
         return;
-    const char *group = reflector->options->group;
+    const char *group = reflector->options.group;
     free(discovery->kind);
     free(discovery->api_version);
     discovery->kind = strdup(json_string_or(json_get(resource, "kind"), ""));
@@ -53,7 +53,7 @@ void discovery_done(void *ctx, const struct http_result *result) {
 
 struct error *discovery_prepare(struct reflector *reflector, struct buffer *path, struct http_request *request) {
     (void)request;
-    AUTO_TEXT text = api_resources_path(reflector->options->group, reflector_api_version(reflector));
+    AUTO_TEXT text = api_resources_path(reflector->options.group, reflector_api_version(reflector));
     return text && buffer_text(path, text) ? NULL : error_no_memory();
 }
 
@@ -100,7 +100,7 @@ void discovery_ended(struct reflector *reflector) {
     } else if (discovery->served) {
         discovery->again = false;
         served(reflector);
-    } else if (reflector->options->versions[discovery->index + 1]) {
+    } else if (reflector->options.versions[discovery->index + 1]) {
         discovery->index++;
         reflector_go(reflector, PHASE_DISCOVER);
     } else {
@@ -113,7 +113,7 @@ bool proof_data(void *ctx, const char *bytes, size_t len) {
     struct reflector *reflector = ctx;
     struct buffer *tail = &reflector->watch.tail;
     size_t room = LOOKED_AT - tail->len;
-    probe_heard(reflector->options->probe);
+    probe_heard(reflector->options.probe);
     return reflector_keep_tail(reflector, bytes, len < room ? len : room) && tail->len < LOOKED_AT;
 }
 

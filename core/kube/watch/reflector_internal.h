@@ -69,7 +69,7 @@ struct watch {
 };
 
 struct reflector {
-    struct reflector_options *options; // a copy with its texts; none is NULL
+    struct reflector_options options; // with copies of its texts; none is NULL
     struct transport *transport;
     struct reflector_handler handler;
     struct object_limits limits; // of objects, with what discovery found

@@ -73,7 +73,7 @@ static bool learn_kind(struct reflector *reflector, const struct page *page) {
 
 // True for an item that is invalid JSON, not merely an invalid object: it must not be treated as missing.
 static bool is_broken(const struct reflector *reflector, const char *text, size_t len) {
-    const struct budget *budget = budget_or_default(reflector->options->budget);
+    const struct budget *budget = budget_or_default(reflector->options.budget);
     const struct json_limits limits = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
     AUTO_JSON value = NULL;
     struct error *error = json_parse_limited(text, len, &limits, &value);
@@ -144,7 +144,7 @@ static bool use_page(struct reflector *reflector, struct page *page) {
         if (!reflector_set_version(reflector, version))
             return false;
     }
-    if (reflector->options->from_now) // the version is all that is needed
+    if (reflector->options.from_now) // the version is all that is needed
         return true;
     if (deliver_items(reflector, page))
         take_token(reflector, token);

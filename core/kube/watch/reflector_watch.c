@@ -69,7 +69,7 @@ static bool on_event(struct reflector *reflector, const char *type, const struct
 }
 
 static struct error *parse_frame(const struct reflector *reflector, const char *bytes, size_t len, struct json **out) {
-    const struct budget *budget = budget_or_default(reflector->options->budget);
+    const struct budget *budget = budget_or_default(reflector->options.budget);
     const struct json_limits limits = {.max_nodes = 2 * budget->max_object_nodes, .stop = budget->stop};
     return json_parse_limited(bytes, len, &limits, out);
 }
@@ -170,8 +170,8 @@ static bool on_chunk(struct reflector *reflector, const char *bytes, size_t len)
 bool stream_opened(void *ctx) {
     struct reflector *reflector = ctx;
     reflector->watch.open = reflector->watch.heard = true;
-    request_log_opened(&reflector->log, reflector->options->cluster);
-    probe_heard(reflector->options->probe);
+    request_log_opened(&reflector->log, reflector->options.cluster);
+    probe_heard(reflector->options.probe);
     return true;
 }
 
@@ -179,7 +179,7 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
     struct reflector *reflector = ctx;
     struct watch *watch = &reflector->watch;
     watch->open = watch->heard = true;
-    probe_heard(reflector->options->probe);
+    probe_heard(reflector->options.probe);
     watch->decided = watch->decided || !on_chunk(reflector, bytes, len);
     return !watch->decided;
 }
