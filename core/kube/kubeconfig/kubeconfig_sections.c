@@ -29,22 +29,21 @@ static struct error *decode_pem(const char *base64, char **out) {
                             : certs_take(&content, out);
 }
 
-static struct error *read_pem_file(const char *path, struct error *(*check)(const char *pem), char **out) {
-    TRY(certs_read_file(path, out));
-    return error_wrap(check(*out), "%s", path);
-}
-
 // A PEM text, from "<field>-data" if set, else from the file at <field> (*file is then its path).
-static struct error *read_pem(const struct kubeconfig_entry *entry, const char *field, const char *data_field,
+static struct error *read_pem(const struct kubeconfig_entry *entry, const char *field,
                               struct error *(*check)(const char *pem), char **pem, char **file) {
     const char *data;
-    TRY(entry_text(entry, data_field, &data));
+    AUTO_TEXT data_field = text_format("%s-data", field);
+    TRY(data_field ? entry_text(entry, data_field, &data) : error_no_memory());
     if (data) {
         TRY(entry_wrap(entry, data_field, decode_pem(data, pem)));
         return entry_wrap(entry, data_field, check(*pem));
     }
     TRY(copy_path(entry, field, file));
-    return *file ? entry_wrap(entry, field, read_pem_file(*file, check, pem)) : NULL;
+    if (!*file)
+        return NULL;
+    TRY(entry_wrap(entry, field, certs_read_file(*file, pem)));
+    return entry_wrap(entry, field, error_wrap(check(*pem), "%s", *file));
 }
 
 // Without a scheme, as client-go: host:port with TLS if the cluster has TLS settings.
@@ -70,8 +69,7 @@ struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, stru
     TRY(entry_bool(entry, "insecure-skip-tls-verify", &endpoint->insecure));
     TRY(entry_bool(entry, "disable-compression", &endpoint->disable_compression));
     TRY(read_server(entry, endpoint));
-    TRY(read_pem(entry, "certificate-authority", "certificate-authority-data", certs_check_certificates,
-                 &endpoint->ca_pem, &endpoint->ca_file));
+    TRY(read_pem(entry, "certificate-authority", certs_check_certificates, &endpoint->ca_pem, &endpoint->ca_file));
     if (endpoint->ca_pem && endpoint->insecure)
         return entry_error(entry, "insecure-skip-tls-verify", ERROR_INVALID,
                            "found true together with a certificate authority, expected only one of them");
@@ -102,10 +100,9 @@ static struct error *refuse_unsupported(const struct kubeconfig_entry *entry) {
 }
 
 static struct error *read_certificate(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
-    TRY(read_pem(entry, "client-certificate", "client-certificate-data", certs_check_certificates,
-                 &endpoint->client_cert_pem, &endpoint->client_cert_file));
-    TRY(read_pem(entry, "client-key", "client-key-data", certs_check_key, &endpoint->client_key_pem,
-                 &endpoint->client_key_file));
+    TRY(read_pem(entry, "client-certificate", certs_check_certificates, &endpoint->client_cert_pem,
+                 &endpoint->client_cert_file));
+    TRY(read_pem(entry, "client-key", certs_check_key, &endpoint->client_key_pem, &endpoint->client_key_file));
     if (!endpoint->client_cert_pem == !endpoint->client_key_pem)
         return NULL;
     const char *missing = endpoint->client_cert_pem ? "client-key" : "client-certificate";

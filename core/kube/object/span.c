@@ -75,18 +75,21 @@ bool span_is_closed(const char *text, size_t len) {
     return text[end - 1] == close && end > at + 1 && scan_space(text, end, len) == len;
 }
 
-static bool is_key(const char *text, const struct span *member, const char *key) {
-    size_t len = strlen(key);
+static bool is_key(const char *text, const struct span *member, const char *key, size_t len) {
     return member->value - member->key > len + 2 && memcmp(text + member->key + 1, key, len) == 0 &&
            text[member->key + 1 + len] == '"';
 }
 
-bool span_member(const char *text, size_t len, const char *key, struct span *out) {
+bool span_member_len(const char *text, size_t len, const char *key, size_t key_len, struct span *out) {
     size_t at = 0;
     while (span_next_member(text, len, &at, out))
-        if (is_key(text, out, key))
+        if (is_key(text, out, key, key_len))
             return true;
     return false;
+}
+
+bool span_member(const char *text, size_t len, const char *key, struct span *out) {
+    return span_member_len(text, len, key, strlen(key), out);
 }
 
 // Extends a member by its comma.
@@ -114,7 +117,7 @@ static void shift(struct span *member, size_t by) {
 static size_t value_of(const char *text, size_t len, const char *key) {
     struct span member = {0};
     while (next_key(text, len, member.end, &member)) {
-        if (is_key(text, &member, key))
+        if (is_key(text, &member, key, strlen(key)))
             return member.value;
         if (!read_end(text, len, &member))
             break;
@@ -130,11 +133,11 @@ static size_t find_cuts(const char *text, size_t len, struct span cuts[2]) {
     struct span member;
     while (metadata > 0 && count < 2 && span_next_member(text + metadata, len - metadata, &at, &member)) {
         shift(&member, metadata);
-        if (!fields && is_key(text, &member, "managedFields")) {
+        if (!fields && is_key(text, &member, "managedFields", strlen("managedFields"))) {
             fields = true;
             cuts[count] = member;
             take_comma(text, len, &cuts[count++]);
-        } else if (!annotations && is_key(text, &member, "annotations")) {
+        } else if (!annotations && is_key(text, &member, "annotations", strlen("annotations"))) {
             annotations = true;
             if (!span_member(text + member.value, member.end - member.value, LAST_APPLIED, &cuts[count]))
                 continue;

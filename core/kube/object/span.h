@@ -16,6 +16,7 @@ struct span {
 // The first member `key` of the object that `text` begins with (white space aside). False if absent or if the text is
 // not JSON; json_parse may still reject a text that passes here.
 bool span_member(const char *text, size_t len, const char *key, struct span *out);
+bool span_member_len(const char *text, size_t len, const char *key, size_t key_len, struct span *out);
 
 // The next member of the object that `text` begins with; *at is 0 at first. False at the end, and where the text is
 // malformed.
