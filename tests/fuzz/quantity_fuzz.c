@@ -7,8 +7,8 @@
 #include "core/base/text.h"
 #include "core/engine/capacity/pod_shape.h"
 #include "core/host/watchers/node_table.h"
-#include "core/kube/api/pod_request.h"
-#include "core/kube/object/quantity.h"
+#include "core/kube/api/requests.h"
+#include "core/kube/object/object.h"
 #include "core/kube/object/span.h"
 
 #include <math.h>

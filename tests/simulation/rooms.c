@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/json/pointer.h"
-#include "core/kube/api/pod_request.h"
+#include "core/kube/api/requests.h"
 #include "core/kube/object/object.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"

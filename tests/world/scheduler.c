@@ -2,7 +2,7 @@
 #include "tests/world/scheduler.h"
 
 #include "core/base/text.h"
-#include "core/kube/api/pod_request.h"
+#include "core/kube/api/requests.h"
 #include "tests/world/controllers.h"
 
 #include <string.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/api/pod_request.h"
+#include "core/kube/api/requests.h"
 
 #include "core/base/saturate.h"
-#include "core/base/text.h"
-#include "core/kube/object/quantity.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration, the output and the last credential of a plugin (exec_plugin.h).
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 
 #include "core/base/thread.h"
 #include "core/json/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a credential plugin (exec_plugin.h): a separate process group, with pipes for the output.
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 
 #include <errno.h>
 #include <fcntl.h>

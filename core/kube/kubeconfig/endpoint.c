@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks and credentials of an endpoint, also of a pod's own (kubeconfig.h).
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // The exec entry of a user: a credential plugin (client-go's ExecConfig).
 #include "core/base/digest.h"
 #include "core/json/writer.h"
-#include "core/kube/credentials/exec_plugin.h"
+#include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
 
 #include <stdlib.h>

@@ -128,3 +128,17 @@ int object_version_compare(const char *a, const char *b, bool *comparable);
 // and mappings, then the longest texts, short members beyond the first 64, and the largest conditions. Whole members of
 // a status are optional in the API of every kind except for a few short texts. 0: no limit.
 struct error *status_limit(struct object *object, size_t max);
+
+// Kubernetes quantities ("500m", "1.5Gi", "1e3"; apimachinery pkg/api/resource), exactly.
+
+#define QUANTITY_MAX 128 // characters of one that is read
+
+// The quantity in units of 1, or of a thousandth if `milli`, rounded away from 0 as by Quantity.Value() and
+// MilliValue(); beyond the range of an int64_t it is INT64_MAX or -INT64_MAX. False: not a quantity.
+bool quantity_parse(const char *text, bool milli, int64_t *value);
+
+// The scheduler counts cpu in thousandths and everything else in units.
+bool quantity_is_milli(const char *resource);
+
+// Appends a readable amount of a resource: "3", "1500m", "1.5Gi" (rounded up to a tenth).
+void quantity_put(struct buffer *out, const char *resource, int64_t amount);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/object/quantity.h"
+#include "core/kube/object/object.h"
 
 #include "core/base/saturate.h"
-#include "core/base/text.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -206,8 +206,8 @@ static int64_t retry_after(CURL *easy) {
     return seconds * CLOCK_SECOND;
 }
 
-// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and advances past the string. False: no
-// quoted string.
+// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) to `out`, unless NULL, and advances past
+// the string. False: no quoted string.
 static bool unquote(const char **text, struct buffer *out) {
     const char *at = *text;
     if (*at++ != '"')
@@ -215,7 +215,8 @@ static bool unquote(const char **text, struct buffer *out) {
     for (; *at && *at != '"'; at++) {
         if (*at == '\\' && at[1])
             at++;
-        buffer_char(out, *at);
+        if (out)
+            buffer_char(out, *at);
     }
     *text = *at ? at + 1 : at;
     return *at == '"';
@@ -238,14 +239,11 @@ static void read_warnings(const char *value, struct buffer *out) {
         if (!unquote(&at, out) || !wanted || out->len == begin)
             out->len = before;
         at = skip_spaces(at);
-        struct buffer date = {.max = 256};
-        if (*at == '"' && !unquote(&at, &date))
-            at += strlen(at);
-        buffer_free(&date);
-        at = skip_spaces(at);
-        if (*at != ',')
+        if (*at == '"' && !unquote(&at, NULL)) // the date
             return;
-        at++;
+        at = skip_spaces(at);
+        if (*at++ != ',')
+            return;
     }
 }
 

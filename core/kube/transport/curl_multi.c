@@ -100,11 +100,8 @@ void multi_run_due(struct curl_transport *transport) {
 }
 
 static int milliseconds(int64_t wait_ns) {
-    if (wait_ns <= 0)
-        return 0;
-    if (wait_ns >= INT64_C(3600) * CLOCK_SECOND)
-        return 3600 * 1000;
-    return (int)((wait_ns + CLOCK_MS - 1) / CLOCK_MS);
+    int64_t bounded_ns = clock_earlier(clock_later(wait_ns, 0), 3600 * CLOCK_SECOND);
+    return (int)((bounded_ns + CLOCK_MS - 1) / CLOCK_MS);
 }
 
 static int earlier(int timeout_ms, long other_ms) {
@@ -135,20 +132,19 @@ static void run_ready(struct curl_transport *transport, const struct pollfd *pol
             run(transport, polled[i].fd, ready_of(&polled[i]));
 }
 
-// True: another thread woke this one.
-static bool wait_for_wakeup(struct curl_transport *transport, int timeout_ms) {
-    struct pollfd wake = {.fd = transport->wake_fd, .events = POLLIN};
-    return poll(&wake, 1, timeout_ms) > 0;
-}
-
+// True: another thread woke this one. When out of memory, sockets have to wait.
 static bool wait_for_all(struct curl_transport *transport, int timeout_ms) {
+    struct pollfd wake = {.fd = transport->wake_fd, .events = POLLIN}, *polled = &wake;
     size_t count = transport->n_sockets;
-    if (!array_reserve(&transport->polled, &transport->cap_polled, 1 + count, sizeof *transport->polled))
-        return wait_for_wakeup(transport, earlier(timeout_ms, NO_MEMORY_NS / CLOCK_MS));
-    struct pollfd *polled = transport->polled;
-    polled[0] = (struct pollfd){.fd = transport->wake_fd, .events = POLLIN};
-    for (size_t i = 0; i < count; i++)
-        polled[1 + i] = transport->sockets[i];
+    if (array_reserve(&transport->polled, &transport->cap_polled, 1 + count, sizeof *transport->polled)) {
+        polled = transport->polled;
+        polled[0] = wake;
+        for (size_t i = 0; i < count; i++)
+            polled[1 + i] = transport->sockets[i];
+    } else {
+        count = 0;
+        timeout_ms = earlier(timeout_ms, NO_MEMORY_NS / CLOCK_MS);
+    }
     bool ready = poll(polled, (nfds_t)(1 + count), timeout_ms) > 0;
     transport->now_ns = clock_now().mono_ns;
     if (ready)

@@ -39,13 +39,6 @@ static void run_posted(struct posted *posted) {
     }
 }
 
-static int64_t until(int64_t at_ns) {
-    if (at_ns == CLOCK_NEVER)
-        return CLOCK_NEVER;
-    int64_t now_ns = clock_now().mono_ns;
-    return at_ns > now_ns ? at_ns - now_ns : 0;
-}
-
 static void *loop_main(void *arg) {
     struct loop *loop = arg;
     for (;;) {
@@ -54,7 +47,8 @@ static void *loop_main(void *arg) {
         if (last)
             return NULL;
         int64_t next_ns = loop->tick(loop->ctx, clock_now());
-        curl_transport_poll(loop->transport, until(next_ns));
+        bool never = next_ns == CLOCK_NEVER;
+        curl_transport_poll(loop->transport, never ? CLOCK_NEVER : clock_later(next_ns - clock_now().mono_ns, 0));
     }
 }
 

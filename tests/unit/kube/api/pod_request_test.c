@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kube/api/pod_request.h"
+#include "core/kube/api/requests.h"
 
 // clang-format off
 #include <stdarg.h>
