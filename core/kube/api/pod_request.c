@@ -2,6 +2,7 @@
 #include "core/kube/api/requests.h"
 
 #include "core/base/saturate.h"
+#include "core/json/items.h"
 
 #include <string.h>
 
@@ -83,19 +84,12 @@ static void set_resources(const struct json *resources, struct resource_list *ou
             (void)resource_add(out, given.items[i].name, given.items[i].amount);
 }
 
-static const struct json *status_of(const struct json *statuses, const char *name) {
-    for (const struct json *item = json_first(statuses); item && name; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
-}
-
 // In-place resizing: the scheduler counts the maximum of the requested, allocated and used amounts.
 static void read_container(const struct json *container, const struct json *statuses, struct resource_list *out) {
     struct resource_list other;
     out->count = 0;
     set_resources(json_get(container, "resources"), out);
-    const struct json *status = status_of(statuses, json_string(json_get(container, "name")));
+    const struct json *status = json_find_item(statuses, "name", json_string(json_get(container, "name")));
     if (!status)
         return;
     resource_read(json_get(status, "allocatedResources"), &other);

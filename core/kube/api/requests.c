@@ -2,6 +2,7 @@
 #include "core/kube/api/requests.h"
 
 #include "core/base/clock.h"
+#include "core/json/items.h"
 #include "core/json/writer.h"
 
 #include <stdlib.h>
@@ -140,10 +141,7 @@ const char *api_resources_plural(const struct json *list, const char *kind) {
 }
 
 const struct json *api_resources_find(const struct json *list, const char *name) {
-    for (const struct json *item = json_first(json_get(list, "resources")); item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
+    return json_find_item(json_get(list, "resources"), "name", name);
 }
 
 bool api_resource_has_verb(const struct json *resource, const char *verb) {

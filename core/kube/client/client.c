@@ -20,6 +20,20 @@ static const char *const dry_run_queries[] = {
     [DRY_RUN_STRICT] = "&dryRun=All&fieldValidation=Strict",
 };
 
+static const struct {
+    enum http_method method;
+    const char *content_type;
+    const char *name; // in log lines
+    enum meter_verb meter;
+} verbs[] = {
+    [VERB_GET] = {HTTP_GET, NULL, "get", METER_GET},
+    [VERB_CREATE] = {HTTP_POST, "application/json", "create", METER_CREATE},
+    [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH},
+    [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json", "patch", METER_PATCH_STATUS},
+    [VERB_DELETE] = {HTTP_DELETE, "application/json", "delete", METER_DELETE},
+    [VERB_RAW_GET] = {HTTP_GET, NULL, "get", METER_GET},
+};
+
 struct queued_request {
     struct queued_request *next;
     struct client *client;
@@ -241,7 +255,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     queued->exchange = 0;
     request_log_end(&queued->log, client->options.cluster, result);
     int64_t now_ns = clock_now().mono_ns, took_ns = now_ns - queued->sent_ns;
-    meter_request(client->options.meter, meter_verb(queued->request.verb), result->status, took_ns);
+    meter_request(client->options.meter, verbs[queued->request.verb].meter, result->status, took_ns);
     if (result->outcome == HTTP_ANSWERED)
         meter_answered(client->options.meter, now_ns, took_ns);
     probe_ended(client->options.probe, result);
@@ -257,17 +271,6 @@ static void exchange_done(void *ctx, const struct http_result *result) {
 
 static uint64_t submit(struct queued_request *queued) {
     const struct client_options *options = &queued->client->options;
-    static const struct {
-        enum http_method method;
-        const char *content_type;
-    } verbs[] = {
-        [VERB_GET] = {HTTP_GET, NULL},
-        [VERB_CREATE] = {HTTP_POST, "application/json"},
-        [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
-        [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
-        [VERB_DELETE] = {HTTP_DELETE, "application/json"},
-        [VERB_RAW_GET] = {HTTP_GET, NULL},
-    };
     enum verb verb = queued->request.verb;
     struct http_request request = {.method = verbs[verb].method,
                                    .path = queued->path,
@@ -298,7 +301,7 @@ static bool queued_send(struct client *client, struct queued_request *queued, st
         end(queued, HTTP_REFUSED, "out of memory");
         return false;
     }
-    request_log_begin(&queued->log, request_log_verb(queued->request.verb), queued->path);
+    request_log_begin(&queued->log, verbs[queued->request.verb].name, queued->path);
     if (client->options.meter)
         queued->sent_ns = clock_now().mono_ns;
     client->in_flight++;

@@ -44,7 +44,6 @@ struct meter {
 
 // A request got a response, or ended without one (code 0). NULL is fine, as below.
 void meter_request(struct meter *meter, enum meter_verb verb, int code, int64_t duration_ns);
-enum meter_verb meter_verb(enum verb verb);
 // A request got an answer, now and after this duration: counts in meter_recent for a while.
 void meter_answered(struct meter *meter, int64_t now_ns, int64_t duration_ns);
 
@@ -175,8 +174,6 @@ struct request_log {
     char *path;       // owned
     int64_t begun_ns; // CLOCK_BOOTTIME
 };
-
-const char *request_log_verb(enum verb verb); // "create", "patch", ...
 
 // The request is sent now. Drops a previous one that did not end (cancelled).
 void request_log_begin(struct request_log *log, const char *verb, const char *path);

@@ -72,15 +72,6 @@ void meter_recent(const struct meter *meter, int64_t now_ns, struct histogram *o
     }
 }
 
-enum meter_verb meter_verb(enum verb verb) {
-    static const enum meter_verb verbs[] = {
-        [VERB_GET] = METER_GET,           [VERB_CREATE] = METER_CREATE,
-        [VERB_MERGE_PATCH] = METER_PATCH, [VERB_STATUS_PATCH] = METER_PATCH_STATUS,
-        [VERB_DELETE] = METER_DELETE,     [VERB_RAW_GET] = METER_GET,
-    };
-    return verbs[verb];
-}
-
 void meter_restart(struct meter *meter) {
     if (meter)
         COUNT(meter->restarts, 1);
@@ -133,14 +124,6 @@ void meter_read(const struct meter *meter, struct meter_reading *out) {
             series->buckets[b] = READ(cell->buckets[b]);
         series->sum_ns = READ(cell->sum_ns);
     }
-}
-
-const char *request_log_verb(enum verb verb) {
-    static const char *const names[] = {
-        [VERB_GET] = "get",       [VERB_CREATE] = "create", [VERB_MERGE_PATCH] = "patch", [VERB_STATUS_PATCH] = "patch",
-        [VERB_DELETE] = "delete", [VERB_RAW_GET] = "get",
-    };
-    return names[verb];
 }
 
 void request_log_free(struct request_log *log) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exec entry of a user: a credential plugin (client-go's ExecConfig).
 #include "core/base/digest.h"
+#include "core/json/items.h"
 #include "core/json/writer.h"
 #include "core/kube/credentials/credentials.h"
 #include "core/kube/kubeconfig/kubeconfig_file.h"
@@ -88,22 +89,16 @@ static struct error *read_hint(const struct kubeconfig_entry *exec, struct exec_
     char cut[HINT_MAX];
     text_copy(cut, sizeof cut, text);
     AUTO_BUFFER(line, 8 * (size_t)HINT_MAX);
-    text_show(&line, cut + strspn(cut, " \t\r\n"));
-    while (line.len > 0 && line.data[line.len - 1] == ' ')
-        buffer_truncate(&line, line.len - 1);
+    text_show(&line, trim_spaces(cut));
     plugin->install_hint = buffer_take(&line, NULL);
     return plugin->install_hint ? NULL : error_no_memory();
 }
 
 // The cluster's extension for plugins, any JSON. False when out of memory.
 static bool put_config(struct writer *writer, const struct kubeconfig_entry *cluster) {
-    const struct json *list = json_get(cluster->value, "extensions");
-    for (const struct json *item = json_first(list); item; item = json_next(item)) {
-        const struct json *extension = json_get(item, "extension");
-        if (extension && text_equal(json_string(json_get(item, "name")), GROUP "exec"))
-            return buffer_text(writer->out, ",\"config\":") && json_print(extension, writer->out);
-    }
-    return true;
+    const struct json *item = json_find_item(json_get(cluster->value, "extensions"), "name", GROUP "exec");
+    const struct json *extension = json_get(item, "extension");
+    return !extension || (buffer_text(writer->out, ",\"config\":") && json_print(extension, writer->out));
 }
 
 static void put_text(struct writer *writer, const char *key, const char *text) {

@@ -19,6 +19,9 @@
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 #define OPTION_TEXTS 6 // at the begin of struct reflector_options
 
+#define STREAM_HANDLER                                                                                                 \
+    { .opened = stream_opened, .data = stream_data, .done = stream_done }
+
 static const struct {
     const char *verb, *action; // for log lines, and for messages
     struct error *(*prepare)(struct reflector *reflector, struct buffer *path, struct http_request *request);
@@ -27,17 +30,9 @@ static const struct {
 } phases[] = {
     [PHASE_DISCOVER] = {"get", "look for", discovery_prepare, {.done = discovery_done}, discovery_ended},
     [PHASE_LIST] = {"list", "list", list_prepare, {.done = list_done}, list_ended},
-    [PHASE_WATCH_LIST] = {"watch",
-                          "watch",
-                          watch_prepare,
-                          {.opened = stream_opened, .data = stream_data, .done = stream_done},
-                          initial_list_ended},
+    [PHASE_WATCH_LIST] = {"watch", "watch", watch_prepare, STREAM_HANDLER, initial_list_ended},
     [PHASE_PROVE] = {"list", "watch", proof_prepare, {.data = proof_data, .done = proof_done}, proof_ended},
-    [PHASE_WATCH] = {"watch",
-                     "watch",
-                     watch_prepare,
-                     {.opened = stream_opened, .data = stream_data, .done = stream_done},
-                     watch_ended},
+    [PHASE_WATCH] = {"watch", "watch", watch_prepare, STREAM_HANDLER, watch_ended},
 };
 
 static const char *or_empty(const char *text) {
