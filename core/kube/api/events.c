@@ -232,10 +232,6 @@ static bool make_room(struct recorder *recorder) {
     return oldest;
 }
 
-static bool is_valid(const struct event *event) {
-    return event->reason[0] != '\0' && event->action[0] != '\0' && event->name[0] != '\0';
-}
-
 static struct series *add_series(struct recorder *recorder, struct moment now, const struct event *event,
                                  const char *key) {
     if (!make_room(recorder))
@@ -264,7 +260,8 @@ static struct series *add_series(struct recorder *recorder, struct moment now, c
 }
 
 void recorder_event(struct recorder *recorder, struct moment now, const struct event *event) {
-    AUTO_TEXT key = is_valid(event) ? event_key(event) : NULL;
+    bool valid = event->reason[0] != '\0' && event->action[0] != '\0' && event->name[0] != '\0';
+    AUTO_TEXT key = valid ? event_key(event) : NULL;
     struct series *series = key ? map_get(&recorder->series, key) : NULL;
     if (!series && key && take_token(recorder, event, now.mono_ns))
         series = add_series(recorder, now, event, key);

@@ -113,12 +113,9 @@ void client_free(struct client *client) {
 }
 
 // As client-go's IsValidPathSegmentName: anything else would change the meaning of the path.
-static bool is_segment(const char *text) {
-    return text && text[0] != '\0' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, "/%");
-}
-
 static struct error *append(struct buffer *out, const char *what, const char *segment) {
-    if (!is_segment(segment))
+    if (!segment || segment[0] == '\0' || strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0 ||
+        strpbrk(segment, "/%"))
         return error_new(ERROR_INVALID, "%s \"%s\" cannot be part of a request path", what, segment ? segment : "");
     buffer_char(out, '/');
     text_percent_encode(out, segment);

@@ -48,13 +48,11 @@ static struct error *read_pem(const struct kubeconfig_entry *entry, const char *
 
 // Without a scheme, as client-go: host:port with TLS if the cluster has TLS settings.
 static struct error *read_server(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
-    const char *text, *ca, *ca_data;
+    const char *text;
     TRY(entry_text(entry, "server", &text));
     if (!text)
         return entry_error(entry, "server", ERROR_INVALID, "found nothing, expected a URL like https://host:6443");
-    TRY(entry_text(entry, "certificate-authority", &ca));
-    TRY(entry_text(entry, "certificate-authority-data", &ca_data));
-    const char *scheme = endpoint->insecure || ca || ca_data ? "https://" : "http://";
+    const char *scheme = endpoint->insecure || endpoint->ca_pem ? "https://" : "http://";
     endpoint->server = text_format("%s%s", strstr(text, "://") ? "" : scheme, text);
     if (!endpoint->server)
         return error_no_memory();
@@ -68,8 +66,8 @@ static struct error *read_server(const struct kubeconfig_entry *entry, struct en
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     TRY(entry_bool(entry, "insecure-skip-tls-verify", &endpoint->insecure));
     TRY(entry_bool(entry, "disable-compression", &endpoint->disable_compression));
-    TRY(read_server(entry, endpoint));
     TRY(read_pem(entry, "certificate-authority", certs_check_certificates, &endpoint->ca_pem, &endpoint->ca_file));
+    TRY(read_server(entry, endpoint));
     if (endpoint->ca_pem && endpoint->insecure)
         return entry_error(entry, "insecure-skip-tls-verify", ERROR_INVALID,
                            "found true together with a certificate authority, expected only one of them");

@@ -39,12 +39,6 @@ static void strip_brackets(char *host) {
     }
 }
 
-static void strip_slashes(char *path) {
-    size_t len = strlen(path);
-    while (len > 0 && path[len - 1] == '/')
-        path[--len] = '\0';
-}
-
 static struct error *read_parts(CURLU *url, const char *text, struct server_url *out) {
     AUTO_TEXT scheme = NULL;
     AUTO_TEXT user = NULL;
@@ -67,7 +61,8 @@ static struct error *read_parts(CURLU *url, const char *text, struct server_url 
     out->tls = strcmp(scheme, "https") == 0;
     out->has_port = given_port;
     strip_brackets(out->host);
-    strip_slashes(out->path);
+    for (size_t len = strlen(out->path); len > 0 && out->path[len - 1] == '/';)
+        out->path[--len] = '\0';
     return NULL;
 }
 

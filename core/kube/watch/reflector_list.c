@@ -187,12 +187,6 @@ struct error *list_prepare(struct reflector *reflector, struct buffer *path, str
     return NULL;
 }
 
-// A page can be retried as long as its token is valid; only long lists are worth the retry.
-static bool can_retry_page(const struct reflector *reflector) {
-    return reason_is_transient(reflector->ending.reason) && reflector->list.token &&
-           reflector->list.tries < REFLECTOR_MAX_TRIES;
-}
-
 void list_ended(struct reflector *reflector) {
     struct list *list = &reflector->list;
     enum reason reason = reflector->ending.reason;
@@ -213,8 +207,8 @@ void list_ended(struct reflector *reflector) {
         list_reset(list);
         list->unpaged = true;
         reflector_go(reflector, PHASE_LIST);
-    } else if (can_retry_page(reflector)) {
-        list->tries++;
+    } else if (reason_is_transient(reason) && list->token && list->tries < REFLECTOR_MAX_TRIES) {
+        list->tries++; // the token stays valid for a while, and a long list is worth the retry
         reflector_wait(reflector, PHASE_LIST, "list");
     } else if (reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND) {
         bool fresh = reflector->discovery.fresh;

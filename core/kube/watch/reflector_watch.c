@@ -55,12 +55,6 @@ static bool on_bookmark(struct reflector *reflector, const struct json *object) 
     return true;
 }
 
-static bool on_error(struct reflector *reflector, const struct json *status) {
-    response_clear(&reflector->ending);
-    response_read_status(&reflector->ending, status, 0, VERB_RAW_GET);
-    return false;
-}
-
 static bool on_event(struct reflector *reflector, const char *type, const struct json *frame) {
     if (strcmp(type, "BOOKMARK") == 0)
         return on_bookmark(reflector, json_get(frame, "object"));
@@ -127,8 +121,11 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
         if (error)
             return on_invalid(reflector, error_text(error));
         const char *type = json_string_or(json_get(frame, "type"), "");
-        if (strcmp(type, "ERROR") == 0)
-            return on_error(reflector, json_get(frame, "object"));
+        if (strcmp(type, "ERROR") == 0) {
+            response_clear(&reflector->ending);
+            response_read_status(&reflector->ending, json_get(frame, "object"), 0, VERB_RAW_GET);
+            return false;
+        }
         if (reflector->watch.initial)
             reflector_begin_list(reflector);
         ok = on_event(reflector, type, frame);
