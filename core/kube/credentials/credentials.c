@@ -134,7 +134,7 @@ const struct error *credentials_problem(const struct credentials *credentials, i
 }
 
 int64_t credentials_due(const struct credentials *credentials) {
-    if (credentials->exec.job) // the end of the run wakes the transport
+    if (credentials->exec.running) // the end of the run wakes the transport
         return CLOCK_NEVER;
     return clock_earlier(credentials->files_due_ns, credentials->exec.due_ns);
 }
@@ -278,7 +278,7 @@ bool credentials_update(struct credentials *credentials, struct moment now) {
     if (now.mono_ns >= credentials->token_due_ns)
         update_token(credentials, now.mono_ns);
     // A run in progress uses the endpoint's plugin: read the kubeconfig again afterwards.
-    if (now.mono_ns < credentials->files_due_ns || credentials->exec.job)
+    if (now.mono_ns < credentials->files_due_ns || credentials->exec.running)
         return identity;
     credentials->files_due_ns = now.mono_ns + FILES_AGE;
     if (endpoint_is_outdated(credentials->endpoint))

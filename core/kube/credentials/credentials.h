@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,7 +66,12 @@ struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_
 struct exec_source {
     const struct exec_plugin *plugin; // NULL: none
     int wake_fd;                      // an eventfd, written when a run is over
-    struct exec_job *job;             // the run under way, or NULL
+    bool running;                     // a run is under way, with the following:
+    pthread_t thread;
+    int cancel_fd;
+    atomic_bool over; // `result` or `error` is complete
+    struct exec_credential result;
+    struct error *error; // NULL: success
     struct exec_credential held;
     bool accepted;         // by the server
     bool rejected;         // by the server

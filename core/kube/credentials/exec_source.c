@@ -5,7 +5,6 @@
 #include "core/base/thread.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,56 +19,30 @@
 #define AGAIN_MAX (60 * CLOCK_SECOND)
 
 // A run of the plugin in its own thread: finding the file and starting the process may block.
-struct exec_job {
-    const struct exec_source *source;
-    int cancel_fd;
-    pthread_t thread;
-    atomic_bool over; // the fields below are then complete
-    struct exec_credential credential;
-    struct error *error;
-};
-
 static void *run_plugin(void *arg) {
-    struct exec_job *job = arg;
-    job->error = exec_plugin_run(job->source->plugin, EXEC_TIMEOUT, job->cancel_fd, &job->credential);
-    atomic_store(&job->over, true);
-    (void)eventfd_write(job->source->wake_fd, 1);
+    struct exec_source *source = arg;
+    source->error = exec_plugin_run(source->plugin, EXEC_TIMEOUT, source->cancel_fd, &source->result);
+    atomic_store(&source->over, true);
+    (void)eventfd_write(source->wake_fd, 1);
     return NULL;
 }
 
-static struct error *start_job(struct exec_source *source) {
-    struct exec_job *job = calloc(1, sizeof *job);
-    if (!job)
-        return error_no_memory();
-    job->source = source;
-    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
-    int code = job->cancel_fd < 0 ? errno : thread_start("credentials", 0, run_plugin, job, &job->thread);
-    if (code == 0) {
-        source->job = job;
-        return NULL;
-    }
-    if (job->cancel_fd >= 0)
-        close(job->cancel_fd);
-    free(job);
-    return error_new(ERROR_IO, "%s: cannot start a thread: %s", source->plugin->where, strerror(code));
+static struct error *start_run(struct exec_source *source) {
+    source->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    atomic_store(&source->over, false);
+    int code = source->cancel_fd < 0 ? errno : thread_start("credentials", 0, run_plugin, source, &source->thread);
+    source->running = code == 0;
+    if (code != 0 && source->cancel_fd >= 0)
+        close(source->cancel_fd);
+    return code == 0 ? NULL
+                     : error_new(ERROR_IO, "%s: cannot start a thread: %s", source->plugin->where, strerror(code));
 }
 
-// Waits for the end of the run. *out is filled unless there is an error.
-static struct error *end_job(struct exec_source *source, struct exec_credential *out) {
-    struct exec_job *job = TAKE(source->job);
-    pthread_join(job->thread, NULL);
-    close(job->cancel_fd);
-    struct error *error = job->error;
-    *out = job->credential;
-    free(job);
-    return error;
-}
-
-static void cancel_job(struct exec_source *source) {
-    struct exec_credential unused;
-    (void)eventfd_write(source->job->cancel_fd, 1);
-    error_free(end_job(source, &unused));
-    exec_credential_clear(&unused);
+// Waits for the end of the run.
+static void join_run(struct exec_source *source) {
+    pthread_join(source->thread, NULL);
+    close(source->cancel_fd);
+    source->running = false;
 }
 
 void exec_source_open(struct exec_source *source, const struct exec_plugin *plugin, int wake_fd, struct moment now) {
@@ -81,8 +54,12 @@ void exec_source_open(struct exec_source *source, const struct exec_plugin *plug
 }
 
 void exec_source_close(struct exec_source *source) {
-    if (source->job)
-        cancel_job(source);
+    if (source->running) {
+        (void)eventfd_write(source->cancel_fd, 1);
+        join_run(source);
+        error_free(source->error);
+        exec_credential_clear(&source->result);
+    }
     exec_credential_clear(&source->held);
     error_free(source->problem);
     *source = (struct exec_source){.due_ns = CLOCK_NEVER};
@@ -140,27 +117,26 @@ static bool adopt_shared(struct exec_source *source, struct moment now) {
     return true;
 }
 
-static bool finish_job(struct exec_source *source, struct moment now) {
-    struct exec_credential fresh;
-    struct error *error = end_job(source, &fresh);
-    if (error)
-        handle_failure(source, error, now.mono_ns);
-    else
-        adopt_credential(source, &fresh, now);
-    if (!error)
-        exec_cache_put(source->plugin->cache, &source->held);
-    return !error;
+static bool finish_run(struct exec_source *source, struct moment now) {
+    join_run(source);
+    if (source->error) {
+        handle_failure(source, TAKE(source->error), now.mono_ns);
+        return false;
+    }
+    adopt_credential(source, &source->result, now);
+    exec_cache_put(source->plugin->cache, &source->held);
+    return true;
 }
 
 bool exec_source_update(struct exec_source *source, struct moment now) {
-    bool changed = source->job && atomic_load(&source->job->over) && finish_job(source, now);
-    if (source->job || now.mono_ns < source->due_ns)
+    bool changed = source->running && atomic_load(&source->over) && finish_run(source, now);
+    if (source->running || now.mono_ns < source->due_ns)
         return changed;
     if (adopt_shared(source, now))
         return true;
     source->started_ns = now.mono_ns;
     source->due_ns = CLOCK_NEVER; // until this run is over
-    struct error *error = start_job(source);
+    struct error *error = start_run(source);
     if (error)
         handle_failure(source, error, now.mono_ns);
     return changed;
@@ -172,7 +148,7 @@ static bool is_usable(const struct exec_source *source, int64_t now_ns) {
 }
 
 bool exec_source_is_waiting(const struct exec_source *source, int64_t now_ns) {
-    return source->job && !is_usable(source, now_ns);
+    return source->running && !is_usable(source, now_ns);
 }
 
 const struct error *exec_source_problem(const struct exec_source *source, int64_t now_ns) {
@@ -189,7 +165,7 @@ void exec_source_answered(struct exec_source *source, uint64_t generation, int s
 bool exec_source_renew(struct exec_source *source, int64_t now_ns) {
     if (!source->plugin)
         return false;
-    if (source->job || (source->generation > 0 && !source->rejected))
+    if (source->running || (source->generation > 0 && !source->rejected))
         return true; // in progress, or ended
     int64_t earliest_ns = source->started_ns + (source->accepted ? AGAIN_ACCEPTED : AGAIN);
     if (source->failures == 0)

@@ -277,7 +277,7 @@ static void update_credentials(struct curl_transport *transport) {
     if (atomic_exchange(&transport->recheck, false))
         credentials_recheck(credentials);
     // A run of the plugin uses the endpoint that would be replaced.
-    struct endpoint *fresh = credentials->exec.job ? NULL : atomic_exchange(&transport->renewed, NULL);
+    struct endpoint *fresh = credentials->exec.running ? NULL : atomic_exchange(&transport->renewed, NULL);
     if (fresh)
         identity = credentials_replace(credentials, fresh, now);
     identity |= credentials_update(credentials, now);

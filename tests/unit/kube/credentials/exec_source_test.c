@@ -69,11 +69,11 @@ static void pass(struct bench *bench, int64_t ns) {
 // Updates; a run that is started is finished. False: none was.
 static bool runs_now(struct bench *bench) {
     assert_false(exec_source_update(&bench->source, bench->now));
-    if (!bench->source.job)
+    if (!bench->source.running)
         return false;
     wait_for_run(bench);
     bool changed = exec_source_update(&bench->source, bench->now);
-    assert_null(bench->source.job);
+    assert_false(bench->source.running);
     assert_true(changed == !bench->source.problem);
     return true;
 }
@@ -107,17 +107,17 @@ static void requests_wait_only_where_there_is_no_credential(void **state) {
     assert_false(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
     exec_source_update(&bench->source, bench->now);
     assert_true(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
-    struct exec_job *first = bench->source.job;
+    pthread_t first = bench->source.thread;
     exec_source_update(&bench->source, bench->now); // one run at a time
-    assert_true(!bench->source.job || bench->source.job == first);
-    if (bench->source.job) {
+    assert_true(!bench->source.running || pthread_equal(bench->source.thread, first));
+    if (bench->source.running) {
         wait_for_run(bench);
         exec_source_update(&bench->source, bench->now);
     }
     assert_int_equal(runs(bench), 1);
     pass(bench, 575 * CLOCK_SECOND); // in the leeway: the old one is still good
     exec_source_update(&bench->source, bench->now);
-    assert_non_null(bench->source.job);
+    assert_true(bench->source.running);
     assert_false(exec_source_is_waiting(&bench->source, bench->now.mono_ns));
     assert_true(exec_source_is_waiting(&bench->source, bench->now.mono_ns + 25 * CLOCK_SECOND));
 }
@@ -203,7 +203,7 @@ static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) 
     assert_true(runs_now(bench));
     exec_source_open(&other, bench->plugin, bench->over, bench->now);
     assert_true(exec_source_update(&other, bench->now));
-    assert_null(other.job);
+    assert_false(other.running);
     assert_string_equal(other.held.token, "one");
     assert_true(other.due_ns == source->due_ns);
     assert_int_equal(runs(bench), 1);
@@ -217,7 +217,7 @@ static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) 
     assert_true(runs_now(bench));
     assert_true(exec_source_renew(&other, bench->now.mono_ns));
     assert_true(exec_source_update(&other, bench->now));
-    assert_null(other.job);
+    assert_false(other.running);
     assert_string_equal(other.held.token, "two");
     assert_int_equal(runs(bench), 2);
     exec_source_close(&other);
@@ -225,7 +225,7 @@ static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) 
     pass(bench, 575 * CLOCK_SECOND);
     exec_source_open(&other, bench->plugin, bench->over, bench->now);
     assert_false(exec_source_update(&other, bench->now));
-    assert_non_null(other.job);
+    assert_true(other.running);
     exec_source_close(&other);
 }
 
