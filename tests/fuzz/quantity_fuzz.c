@@ -79,7 +79,7 @@ static void check_pruned(const char *text, size_t len) {
     AUTO_TEXT pod =
         text_format("{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":%.*s,\"status\":{}}", (int)len, text);
     size_t pruned_len = 0;
-    AUTO_TEXT pruned = pod ? prune_text(pod, strlen(pod), node_table_of_pods, 0, &pruned_len) : NULL;
+    AUTO_TEXT pruned = pod ? prune_text(pod, strlen(pod), node_table_of_pods, NULL, 0, &pruned_len) : NULL;
     AUTO_JSON whole = NULL;
     AUTO_JSON cut = NULL;
     if (!pod)

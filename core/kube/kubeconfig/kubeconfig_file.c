@@ -101,10 +101,12 @@ struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool o
     if (!file)
         return error_no_memory();
     struct error *error = read_file(file, path);
-    config->count += !error;
-    if (error)
-        file_free(file);
-    if (!error || !optional || error->code != ERROR_NOT_FOUND)
+    if (!error) {
+        config->count++;
+        return NULL;
+    }
+    file_free(file);
+    if (!optional || error->code != ERROR_NOT_FOUND)
         return error;
     error_free(error);
     return NULL;

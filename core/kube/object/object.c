@@ -106,11 +106,8 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return stripped ? parse(&stripped, len, &limits, NULL, out) : error_no_memory();
 }
 
-static const char own_labels[] = "/metadata/labels/" OBJECT_OWN_PREFIX;
-static const char own_annotations[] = "/metadata/annotations/" OBJECT_OWN_PREFIX;
-
-// NULL: out of memory; free().
-static const char **stub_fields(const char *const *kept) {
+static struct error *make_stub(const char *text, size_t len, const struct object_limits *limits, const char *why,
+                               struct object **out) {
     static const char *const always[] = {"/apiVersion",
                                          "/kind",
                                          "/metadata/name",
@@ -120,28 +117,13 @@ static const char **stub_fields(const char *const *kept) {
                                          "/metadata/generation",
                                          "/metadata/deletionTimestamp",
                                          "/metadata/ownerReferences",
-                                         own_labels,
-                                         own_annotations};
-    size_t own = sizeof always / sizeof always[0], more = 0;
-    while (kept && kept[more])
-        more++;
-    const char **fields = calloc(own + more + 1, sizeof *fields);
-    if (!fields)
-        return NULL;
-    memcpy(fields, always, sizeof always);
-    if (more > 0)
-        memcpy(fields + own, kept, more * sizeof *kept);
-    return fields;
-}
-
-static struct error *make_stub(const char *text, size_t len, const struct object_limits *limits, const char *why,
-                               struct object **out) {
-    const char **fields = stub_fields(limits->kept);
+                                         "/metadata/labels/" OBJECT_OWN_PREFIX,
+                                         "/metadata/annotations/" OBJECT_OWN_PREFIX,
+                                         NULL};
     AUTO_TEXT reason = why ? strdup(why) : NULL;
-    AUTO_TEXT stub = fields ? prune_text(text, len, fields, STUB_VALUE_MAX, &len) : NULL;
-    free(fields);
+    AUTO_TEXT stub = prune_text(text, len, always, limits->kept, STUB_VALUE_MAX, &len);
     if (!reason || !stub)
-        return fields && reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
+        return reason ? error_new(ERROR_INVALID, "invalid JSON") : error_no_memory();
     TRY(parse(&stub, len, limits, NULL, out));
     (*out)->too_large = TAKE(reason);
     return NULL;
@@ -156,8 +138,8 @@ struct error *object_stub(const char *text, size_t len, const char *api_version,
 static struct error *parse_bounded(const char *text, size_t len, const struct object_limits *limits,
                                    struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
-    AUTO_TEXT pruned =
-        limits->only ? prune_text(text, len, limits->only, 0, &len) : NULL; // malformed: parsing returns the reason
+    AUTO_TEXT pruned = limits->only ? prune_text(text, len, limits->only, NULL, 0, &len)
+                                    : NULL; // malformed: parsing returns the reason
     AUTO_TEXT stripped = strip_text(pruned ? pruned : text, len, &len);
     if (!stripped)
         return error_no_memory();
@@ -286,37 +268,28 @@ static bool is_decimal(const char *version) {
 
 int object_version_compare(const char *a, const char *b, bool *comparable) {
     int order = strcmp(a, b);
-    *comparable = true;
-    if (order == 0)
+    *comparable = order == 0 || (is_decimal(a) && is_decimal(b));
+    if (order == 0 || !*comparable)
         return 0;
-    if (!is_decimal(a) || !is_decimal(b)) {
-        *comparable = false;
-        return 0;
-    }
     size_t a_len = strlen(a), b_len = strlen(b);
     if (a_len != b_len)
         return a_len < b_len ? -1 : 1;
     return order < 0 ? -1 : 1;
 }
 
-static const struct budget defaults = {.max_object_size = BUDGET_OBJECT_SIZE,
-                                       .max_object_nodes = BUDGET_OBJECT_NODES,
-                                       .max_answer = BUDGET_DEFAULT / 4,
-                                       .max_frame = BUDGET_DEFAULT / 8,
-                                       .max_buffered = BUDGET_DEFAULT / 2,
-                                       .max_queued = BUDGET_DEFAULT / 8,
-                                       .max_kept = BUDGET_DEFAULT / 4};
+// The shares of all memory of a cluster.
+#define SHARES(all)                                                                                                    \
+    .max_answer = (all) / 4, .max_frame = (all) / 8, .max_buffered = (all) / 2, .max_queued = (all) / 8,               \
+    .max_kept = (all) / 4
+
+static const struct budget defaults = {
+    .max_object_size = BUDGET_OBJECT_SIZE, .max_object_nodes = BUDGET_OBJECT_NODES, SHARES(BUDGET_DEFAULT)};
 
 void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
                  const atomic_bool *stop) {
-    size_t all = per_cluster > 0 ? per_cluster : BUDGET_DEFAULT;
     *budget = (struct budget){.max_object_size = max_object_size > 0 ? max_object_size : BUDGET_OBJECT_SIZE,
                               .max_object_nodes = max_object_nodes > 0 ? max_object_nodes : BUDGET_OBJECT_NODES,
-                              .max_answer = all / 4,
-                              .max_frame = all / 8,
-                              .max_buffered = all / 2,
-                              .max_queued = all / 8,
-                              .max_kept = all / 4,
+                              SHARES(per_cluster > 0 ? per_cluster : BUDGET_DEFAULT),
                               .stop = stop};
 }
 

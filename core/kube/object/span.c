@@ -172,9 +172,9 @@ char *span_strip(const char *text, size_t len, size_t *stripped) {
 #define PATH_MAX_LEN ((size_t)256)
 
 struct pruning {
-    const char *const *kept;
-    size_t max;              // of a value; 0: none
-    char path[PATH_MAX_LEN]; // of the value at hand: "/spec/containers"
+    const char *const *kept[2]; // lists of patterns; NULL: none
+    size_t max;                 // of a value; 0: none
+    char path[PATH_MAX_LEN];    // of the value at hand: "/spec/containers"
     size_t path_len;
     struct buffer out;
 };
@@ -190,17 +190,16 @@ static enum match enter(struct pruning *pruning, const char *segment, size_t len
     memcpy(pruning->path + at + 1, segment, len);
     pruning->path_len = at += 1 + len;
     enum match best = DROPPED;
-    for (const char *const *kept = pruning->kept; *kept; kept++) {
-        size_t whole = strlen(*kept);
-        if (strncmp(*kept, pruning->path, at < whole ? at : whole) != 0)
-            continue;
-        if (at == whole || (at > whole && (*kept)[whole - 1] == '/'))
-            return TAKEN;
-        if (at > whole)
-            continue;
-        if ((*kept)[at] == '/')
-            best = ENTERED;
-    }
+    for (size_t i = 0; i < 2; i++)
+        for (const char *const *kept = pruning->kept[i]; kept && *kept; kept++) {
+            size_t whole = strlen(*kept);
+            if (strncmp(*kept, pruning->path, at < whole ? at : whole) != 0)
+                continue;
+            if (at == whole || (at > whole && (*kept)[whole - 1] == '/'))
+                return TAKEN;
+            if (at < whole && (*kept)[at] == '/')
+                best = ENTERED;
+        }
     return best;
 }
 
@@ -275,8 +274,9 @@ static bool put_value(struct pruning *pruning, const char *text, size_t len, enu
     return buffer_append(&pruning->out, text, len);
 }
 
-char *prune_text(const char *text, size_t len, const char *const *kept, size_t max, size_t *pruned) {
-    struct pruning pruning = {.kept = kept, .max = max};
+char *prune_text(const char *text, size_t len, const char *const *kept, const char *const *more, size_t max,
+                 size_t *pruned) {
+    struct pruning pruning = {.kept = {kept, more}, .max = max};
     size_t begin = scan_space(text, 0, len);
     buffer_init(&pruning.out, len + 2);
     if (begin < len && text[begin] == '{' && put_object(&pruning, text + begin, len - begin) && !pruning.out.failed)

@@ -39,9 +39,10 @@ char *span_strip(const char *text, size_t len, size_t *stripped);
 
 // A copy that has only the values at `kept`: patterns like "/spec/containers/*/resources", where "*" stands for each
 // item of an array, and "/metadata/labels/wharf.dev/" for each member with a key that begins with "wharf.dev/";
-// NULL-terminated; plain keys, without escapes. `max` > 0: longer values are left out, and so is the rest once there
-// are PRUNE_VALUES * `max` bytes. NULL: malformed, or out of memory; free().
-char *prune_text(const char *text, size_t len, const char *const *kept, size_t max, size_t *pruned);
+// NULL-terminated; plain keys, without escapes. `more` are further ones, or NULL. `max` > 0: longer values are left
+// out, and so is the rest once there are PRUNE_VALUES * `max` bytes. NULL: malformed, or out of memory; free().
+char *prune_text(const char *text, size_t len, const char *const *kept, const char *const *more, size_t max,
+                 size_t *pruned);
 
 // Searches an API server's OpenAPI v3 document for a field of a kind. A server with an older version of the kind
 // silently drops an unknown field from every object.

@@ -23,7 +23,7 @@ struct status_part { // a member of the status, or one of its conditions
 
 struct status_parts {
     struct status_part *list;
-    size_t count, capacity, shorts;
+    size_t count, shorts;
 };
 
 static void parts_cleanup(struct status_parts *parts) {
@@ -92,11 +92,12 @@ static enum rank rank_of(struct status_parts *parts, const struct status_part *p
 
 static bool add_part(struct status_parts *parts, struct json *parent, struct json *value, bool condition) {
     struct status_part part = {.parent = parent, .value = value};
-    if (!measure(value, &part.size) ||
-        !array_reserve(&parts->list, &parts->capacity, parts->count + 1, sizeof *parts->list))
+    struct status_part *place = array_next(&parts->list, parts->count, sizeof *parts->list);
+    if (!place || !measure(value, &part.size))
         return false;
     part.rank = condition ? RANK_CONDITION : rank_of(parts, &part);
-    parts->list[parts->count++] = part;
+    *place = part;
+    parts->count++;
     return true;
 }
 

@@ -204,9 +204,7 @@ struct error *tunnel_open(struct transport *transport, const char *path, const c
     *out = NULL;
     if (!tunnel)
         return error_no_memory();
-    tunnel->stop = stop;
-    tunnel->socket = CURL_SOCKET_BAD;
-    buffer_init(&tunnel->early, BODY_MAX);
+    *tunnel = (struct tunnel){.stop = stop, .socket = CURL_SOCKET_BAD, .early = {.max = BODY_MAX}};
     AUTO_BUFFER(head, HEAD_MAX);
     struct error *error = connect_to(curl, tunnel);
     if (!error)

@@ -56,9 +56,7 @@ bool websocket_put(struct buffer *out, enum websocket_opcode opcode, const void 
 }
 
 void websocket_reader_init(struct websocket_reader *reader) {
-    *reader = (struct websocket_reader){.inside = false};
-    buffer_init(&reader->raw, RAW_MAX);
-    buffer_init(&reader->message, WEBSOCKET_MESSAGE_MAX);
+    *reader = (struct websocket_reader){.raw = {.max = RAW_MAX}, .message = {.max = WEBSOCKET_MESSAGE_MAX}};
 }
 
 void websocket_reader_free(struct websocket_reader *reader) {
