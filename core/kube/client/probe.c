@@ -130,11 +130,6 @@ static bool is_conclusive(enum reason reason) {
            reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
 }
 
-static void ask_again(struct probe *probe, int64_t after_ns) {
-    probe->wanted = true;
-    probe->asked_ns = probe->now_ns + after_ns - PROBE_AGAIN_NS;
-}
-
 // Evaluates the exchange that ended. An error response counts as an answer, too.
 static void read_end(struct probe *probe) {
     probe->ended = false;
@@ -163,10 +158,13 @@ static void read_end(struct probe *probe) {
     enum reason reason = probe->answer.reason;
     probe->rejected = reason == REASON_UNAUTHORIZED || (reason == REASON_FORBIDDEN && probe->known);
     probe->known |= reason == REASON_OK;
-    if (is_conclusive(reason) && !probe->rejected)
+    if (is_conclusive(reason) && !probe->rejected) {
         report_identity(probe);
-    else // rejected, or a transient error: the identity is still unknown
-        ask_again(probe, PROBE_ERROR_NS);
+        return;
+    }
+    // Rejected, or a transient error: the identity is still unknown.
+    probe->wanted = true;
+    probe->asked_ns = probe->now_ns + PROBE_ERROR_NS - PROBE_AGAIN_NS;
 }
 
 // One sentence, without advice.

@@ -158,19 +158,15 @@ static enum reason etcd_reason(const char *message, enum reason otherwise) {
 }
 
 static enum reason refine(enum reason reason, const struct json *status, const char *message, enum verb verb) {
-    switch (reason) {
-    case REASON_FORBIDDEN:
+    if (reason == REASON_FORBIDDEN)
         return forbidden_reason(status, message);
-    case REASON_NOT_FOUND:
+    if (reason == REASON_NOT_FOUND)
         return not_found_reason(status, verb);
-    case REASON_UNKNOWN_OUTCOME:
-        return has_cause(status, "ResourceVersionTooLarge", "Too large resource version") ? REASON_TOO_LARGE_VERSION
-                                                                                          : reason;
-    case REASON_SERVER_ERROR:
+    if (reason == REASON_SERVER_ERROR)
         return etcd_reason(message, reason);
-    default:
-        return reason;
-    }
+    bool early =
+        reason == REASON_UNKNOWN_OUTCOME && has_cause(status, "ResourceVersionTooLarge", "Too large resource version");
+    return early ? REASON_TOO_LARGE_VERSION : reason;
 }
 
 static enum reason status_reason(const struct json *status, int code, enum verb verb) {
@@ -232,17 +228,6 @@ static void read_failure(struct response *response, const struct http_result *re
                          text[0] != '\0' ? ": " : "", text));
 }
 
-static void succeed(struct response *response, const struct http_result *result) {
-    conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-}
-
-static void fail_success(struct response *response, const struct http_result *result, const struct error *error,
-                         const char *what) {
-    enum reason reason = error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE;
-    conclude(response, reason,
-             text_format("the server answered %d with %s: %s", result->status, what, error_text(error)));
-}
-
 // A request may return a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io), which is not
 // stored and has neither name nor uid. Everything else must be an object.
 static bool is_plain_value(const struct http_result *result, enum verb verb) {
@@ -274,11 +259,13 @@ static void read_body(struct response *response, const struct http_result *resul
     }
     bool status = verb != VERB_RAW_GET && text_equal(json_string(json_get(value, "kind")), "Status");
     if (error)
-        fail_success(response, result, error, plain ? "invalid JSON" : "something that is not a Kubernetes object");
+        conclude(response, error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE,
+                 text_format("the server answered %d with %s: %s", result->status,
+                             plain ? "invalid JSON" : "something that is not a Kubernetes object", error_text(error)));
     else if (status && text_equal(json_string(json_get(value, "status")), "Failure"))
         response_read_status(response, value, 0, verb);
     else
-        succeed(response, result);
+        conclude(response, REASON_OK, text_format("the server answered %d", result->status));
     if (!status)
         response->value = TAKE(value);
 }

@@ -263,18 +263,14 @@ static bool reload(struct credentials *credentials, struct moment now) {
     return false;
 }
 
-// A plugin gave another credential.
-static bool use_plugin(struct credentials *credentials, int64_t now_ns) {
-    const struct exec_credential *held = &credentials->exec.held;
-    AUTO_PEM_SET fresh = pem_set_new(credentials->pem_set->ca, held->cert, held->key);
-    update_token(credentials, now_ns);
-    return fresh && adopt(credentials, fresh);
-}
-
 bool credentials_update(struct credentials *credentials, struct moment now) {
     bool identity = false;
-    if (exec_source_update(&credentials->exec, now))
-        identity = use_plugin(credentials, now.mono_ns);
+    if (exec_source_update(&credentials->exec, now)) {
+        const struct exec_credential *held = &credentials->exec.held;
+        AUTO_PEM_SET fresh = pem_set_new(credentials->pem_set->ca, held->cert, held->key);
+        update_token(credentials, now.mono_ns);
+        identity = fresh && adopt(credentials, fresh);
+    }
     if (now.mono_ns >= credentials->token_due_ns)
         update_token(credentials, now.mono_ns);
     // A run in progress uses the endpoint's plugin: read the kubeconfig again afterwards.

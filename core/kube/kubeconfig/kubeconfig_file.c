@@ -68,17 +68,13 @@ static struct error *check_top(const struct kubeconfig_file *file, const char *f
                      line_of(json_get(file->yaml.value, field)), field, found, expected);
 }
 
-static struct error *check_file(const struct kubeconfig_file *file) {
+static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
+    TRY(yaml_parse(file->path, text, len, &file->yaml));
     const struct json *root = file->yaml.value;
     if (!json_is(root, JSON_OBJECT) && !json_is(root, JSON_NULL))
         return error_wrap(wrong_type(root, "a kubeconfig, which is a mapping"), "%s", file->path);
     TRY(check_top(file, "apiVersion", "v1"));
     return check_top(file, "kind", "Config");
-}
-
-static struct error *read_content(struct kubeconfig_file *file, const char *text, size_t len) {
-    TRY(yaml_parse(file->path, text, len, &file->yaml));
-    return check_file(file);
 }
 
 static struct error *read_file(struct kubeconfig_file *file, const char *path) {

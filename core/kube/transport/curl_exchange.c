@@ -247,14 +247,6 @@ static void read_warnings(const char *value, struct buffer *out) {
     }
 }
 
-static void collect_warnings(CURL *easy, struct buffer *out) {
-    struct curl_header *header;
-    for (size_t i = 0; curl_easy_header(easy, "Warning", i, CURLH_HEADER, -1, &header) == CURLHE_OK; i++)
-        read_warnings(header->value, out);
-    if (out->data)
-        out->data[out->len] = '\0';
-}
-
 static void finish_exchange(struct exchange *exchange, const struct http_result *result) {
     exchange->id = 0; // the id is invalid from here on, even for its own handler
     exchange->transport->called = true;
@@ -291,7 +283,11 @@ static char *describe(struct exchange *exchange, CURLcode code) {
 
 static void deliver_answer(struct exchange *exchange) {
     AUTO_BUFFER(warnings, WARNINGS_MAX);
-    collect_warnings(exchange->easy, &warnings);
+    struct curl_header *header;
+    for (size_t i = 0; curl_easy_header(exchange->easy, "Warning", i, CURLH_HEADER, -1, &header) == CURLHE_OK; i++)
+        read_warnings(header->value, &warnings);
+    if (warnings.data)
+        warnings.data[warnings.len] = '\0';
     const char *content_type = NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_TYPE, &content_type);
     const struct http_result result = {.outcome = HTTP_ANSWERED,

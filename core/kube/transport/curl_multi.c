@@ -114,22 +114,18 @@ static int ready_of(const struct pollfd *socket) {
            (socket->revents & POLLOUT ? CURL_CSELECT_OUT : 0) | (socket->revents & POLLNVAL ? CURL_CSELECT_ERR : 0);
 }
 
-// libcurl would notice at the next use.
-static void end_idle(struct curl_transport *transport, curl_socket_t fd) {
-    const struct pollfd *socket = find_socket(transport, fd);
-    if (!socket || socket->events != IDLE_EVENTS)
-        return;
-    multi_forget(transport, fd);
-    transport->closed = true;
-}
-
 // `polled` are copies of the transport's: each call may change the transport's own.
 static void run_ready(struct curl_transport *transport, const struct pollfd *polled, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (polled[i].revents && polled[i].events == IDLE_EVENTS)
-            end_idle(transport, polled[i].fd);
-        else if (polled[i].revents)
+    for (size_t i = 0; i < count; i++) {
+        bool was_idle = polled[i].events == IDLE_EVENTS;
+        if (polled[i].revents && !was_idle)
             run(transport, polled[i].fd, ready_of(&polled[i]));
+        const struct pollfd *idle = polled[i].revents && was_idle ? find_socket(transport, polled[i].fd) : NULL;
+        if (idle && idle->events == IDLE_EVENTS) {
+            multi_forget(transport, polled[i].fd); // libcurl would notice at the next use
+            transport->closed = true;
+        }
+    }
 }
 
 // True: another thread woke this one. When out of memory, sockets have to wait.

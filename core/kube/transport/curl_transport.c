@@ -195,14 +195,6 @@ static void end_all(struct curl_transport *transport, bool streams_only, const c
     take_out_cancelled(transport); // handlers may have cancelled some
 }
 
-// A multi handle fails as a whole only when libcurl runs out of memory.
-static void drop_failed(struct curl_transport *transport) {
-    if (!transport->failed)
-        return;
-    end_all(transport, false, "the request was ended because libcurl failed");
-    multi_close(transport);
-}
-
 // Starts one exchange. Returns the problem, or NULL.
 static const char *start(struct curl_transport *transport, struct exchange *exchange) {
     const struct error *problem = credentials_problem(&transport->credentials, transport->now_ns);
@@ -295,7 +287,10 @@ static void advance(struct curl_transport *transport) {
     finish_done(transport);
     end_stalled(transport);
     take_out_cancelled(transport);
-    drop_failed(transport);
+    if (transport->failed) { // a multi handle fails as a whole only when libcurl runs out of memory
+        end_all(transport, false, "the request was ended because libcurl failed");
+        multi_close(transport);
+    }
     exchange_trim(transport);
 }
 
