@@ -297,18 +297,13 @@ static bool refreshed(struct reflector *reflector) {
     return true;
 }
 
-// A server that rejects the form of metadata sends whole objects instead.
-static bool gets_more(struct reflector *reflector) {
-    if (!reflector->metadata || reflector->ending.code != NOT_ACCEPTABLE)
-        return false;
-    reflector->metadata = false;
-    return true;
-}
-
 static void decide(struct reflector *reflector) {
     reflector->ended = false;
     reflector_drop_tail(reflector); // an incomplete frame is never applied
-    if (refreshed(reflector) || gets_more(reflector))
+    // A server that rejects the form of metadata sends whole objects instead.
+    bool gets_more = reflector->metadata && reflector->ending.code == NOT_ACCEPTABLE;
+    reflector->metadata = reflector->metadata && !gets_more;
+    if (gets_more || refreshed(reflector))
         reflector_go(reflector, reflector->phase);
     else
         phases[reflector->phase].ended(reflector);

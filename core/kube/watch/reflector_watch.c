@@ -55,13 +55,6 @@ static bool on_bookmark(struct reflector *reflector, const struct json *object) 
     return true;
 }
 
-static bool on_event(struct reflector *reflector, const char *type, const struct json *frame) {
-    if (strcmp(type, "BOOKMARK") == 0)
-        return on_bookmark(reflector, json_get(frame, "object"));
-    bool known = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0 || strcmp(type, "DELETED") == 0;
-    return on_invalid(reflector, known ? "it has no object" : "its type is unknown");
-}
-
 static struct error *parse_frame(const struct reflector *reflector, const char *bytes, size_t len, struct json **out) {
     const struct budget *budget = budget_or_default(reflector->options.budget);
     const struct json_limits limits = {.max_nodes = 2 * budget->max_object_nodes, .stop = budget->stop};
@@ -128,7 +121,9 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
         }
         if (reflector->watch.initial)
             reflector_begin_list(reflector);
-        ok = on_event(reflector, type, frame);
+        bool known = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0 || strcmp(type, "DELETED") == 0;
+        ok = strcmp(type, "BOOKMARK") == 0 ? on_bookmark(reflector, json_get(frame, "object"))
+                                           : on_invalid(reflector, known ? "it has no object" : "its type is unknown");
     }
     reflector->watch.frames += ok;
     return ok;
