@@ -95,7 +95,7 @@ struct request {
 struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
                             const char *subresource, struct buffer *out);
 
-// Whether an API server answers, see probe.h.
+// Whether an API server answers, see client.h.
 enum contact {
     CONTACT_UNKNOWN, // no response yet
     CONTACT_GOOD,
@@ -106,7 +106,7 @@ enum contact {
 #define CONTACTS (CONTACT_REJECTED + 1)
 const char *contact_name(enum contact contact); // "good"
 
-// Counters about one API server, see meter.h.
+// Counters about one API server, see client.h.
 #define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
 #define METER_SERIES 24 // separate verbs and codes; all others are METER_OTHER
 

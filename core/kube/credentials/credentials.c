@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/credentials/credentials.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/text.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 // its files, or from a credential plugin. After a failed reload, the previous credentials stay in use.
 #pragma once
 
-#include "core/base/error.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration, the output and the last credential of a plugin (exec_plugin.h).
+// The configuration, the output and the last credential of a plugin (credentials.h).
 #include "core/kube/credentials/credentials.h"
 
 #include "core/base/thread.h"

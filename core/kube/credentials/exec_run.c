@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a credential plugin (exec_plugin.h): a separate process group, with pipes for the output.
+// One run of a credential plugin (credentials.h): a separate process group, with pipes for the output.
 #include "core/kube/credentials/credentials.h"
 
 #include <errno.h>

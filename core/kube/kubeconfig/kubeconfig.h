@@ -57,7 +57,7 @@ struct endpoint {
     char *namespace_;     // of the context; may be NULL
     char *description;    // for messages: "w1.kubeconfig, context kind-w1"
     char **impersonation; // headers, "Impersonate-User: jane"; ends with NULL; NULL: none
-    struct exec_plugin *exec; // brings the token or the client certificate, see exec_plugin.h; NULL: none
+    struct exec_plugin *exec; // brings the token or the client certificate, see credentials.h; NULL: none
     // The origin, to read the endpoint again. NULL: neither a kubeconfig file nor a list of files as in KUBECONFIG.
     char *paths;
     bool is_list;

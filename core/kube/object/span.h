@@ -3,9 +3,6 @@
 // from an object before parsing (managedFields are often larger than the rest).
 #pragma once
 
-#include "core/base/clock.h"
-#include "core/kube/transport/transport.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -4,10 +4,8 @@
 // (requests and their responses).
 #pragma once
 
-#include "core/base/buffer.h"
 #include "core/base/heap.h"
 #include "core/kube/credentials/credentials.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/object/object.h"
 #include "core/kube/transport/transport.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/transport/curl_transport.h"
 
-#include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/kube/kubeconfig/kubeconfig.h"
 #include "core/kube/transport/curl_internal.h"
 
 #include <errno.h>

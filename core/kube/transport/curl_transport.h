@@ -2,12 +2,8 @@
 // The transport over libcurl's multi interface, and the thread that drives it.
 #pragma once
 
-#include "core/base/buffer.h"
-#include "core/base/clock.h"
-#include "core/base/error.h"
 #include "core/kube/client/types.h"
 #include "core/kube/kubeconfig/kubeconfig.h"
-#include "core/kube/object/object.h"
 #include "core/kube/transport/transport.h"
 
 #include <stdatomic.h>
