@@ -82,6 +82,3 @@ bool texts_add(struct kubeconfig_texts *texts, char *text);
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
 struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
                                    const struct exec_policy *policy, struct endpoint *endpoint);
-// The exec entry of a user, after the cluster.
-struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
-                                   const struct exec_policy *policy, struct endpoint *endpoint);

@@ -204,11 +204,12 @@ bool options_of_request(struct exchange *exchange, const struct http_request *re
     CURL *easy = exchange->easy;
     struct curl_slist **list = &exchange->headers;
     bool get = request->method == HTTP_GET, body = request->body || request->method == HTTP_POST;
+    curl_off_t body_len = request->body ? (curl_off_t)request->body_len : 0;
     AUTO_TEXT url =
         text_format("%s%s%s", exchange->transport->base_url, *request->path == '/' ? "" : "/", request->path);
     long timeout_ms = (long)(request->timeout_ns / CLOCK_MS + (request->timeout_ns % CLOCK_MS > 0));
     return url && SET(easy, CURLOPT_URL, url) && SET(easy, CURLOPT_TIMEOUT_MS, timeout_ms) &&
-           (body ? SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len) &&
+           (body ? SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, body_len) &&
                        SET(easy, CURLOPT_COPYPOSTFIELDS, request->body ? request->body : "")
                  : SET(easy, CURLOPT_HTTPGET, 1L)) &&
            SET(easy, CURLOPT_CUSTOMREQUEST, get ? NULL : http_method_name(request->method)) &&
