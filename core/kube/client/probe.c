@@ -214,15 +214,6 @@ static void take_time(struct probe *probe, int64_t now_ns) {
     probe->now_ns = now_ns;
 }
 
-// A load balancer may close idle connections at any time, also the last probe's.
-static void check_closed(struct probe *probe) {
-    if (probe->closed && (!probe->closed_ns || probe->now_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
-        probe->closed_ns = probe->now_ns;
-        probe->wanted = true;
-    }
-    probe->closed = false;
-}
-
 static int64_t next_question(const struct probe *probe) {
     bool early = probe->failures > 0 && probe->failures <= PROBE_EARLY_TRIES;
     int64_t least_ns = probe->asked_ns + (early ? PROBE_EARLY_NS : PROBE_AGAIN_NS);
@@ -245,7 +236,12 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     }
     judge(probe);
     probe->heard = false;
-    check_closed(probe);
+    // A load balancer may close idle connections at any time, also the last probe's.
+    if (probe->closed && (!probe->closed_ns || now.mono_ns - probe->closed_ns >= PROBE_CLOSED_NS)) {
+        probe->closed_ns = now.mono_ns;
+        probe->wanted = true;
+    }
+    probe->closed = false;
     if (probe->exchange == 0 && now.mono_ns >= next_question(probe))
         send_probe(probe);
     probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;

@@ -113,7 +113,6 @@ static struct error *set_tls_name(struct curl_transport *transport, const char *
     AUTO_TEXT route = text_format("::%s", target); // for every host and port
     transport->connect_to = route ? curl_slist_append(NULL, route) : NULL;
     transport->host = text_format("Host: %s", shown);
-    transport->base_url = server_url_base(&transport->url, name);
     return transport->connect_to && transport->host ? NULL : error_no_memory();
 }
 
@@ -121,10 +120,10 @@ static struct error *set_addresses(struct curl_transport *transport, const struc
     TRY(server_url_parse(endpoint->server, &transport->url));
     struct error *error = proxy_choose(&transport->url, endpoint->proxy_url, getenv, &transport->proxy);
     TRY(endpoint->proxy_url ? error_wrap(error, "proxy-url") : error);
-    if (endpoint->tls_server_name && transport->url.tls)
-        TRY(set_tls_name(transport, endpoint->tls_server_name));
-    else
-        transport->base_url = server_url_base(&transport->url, NULL);
+    const char *name = transport->url.tls ? endpoint->tls_server_name : NULL;
+    if (name)
+        TRY(set_tls_name(transport, name));
+    transport->base_url = server_url_base(&transport->url, name);
     return transport->base_url ? NULL : error_no_memory();
 }
 
